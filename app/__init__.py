@@ -1,0 +1,1 @@
+"""The window that watches the core."""

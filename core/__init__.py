@@ -1,0 +1,1 @@
+"""A small runtime for speculative sampling. Importing it does not import torch."""

@@ -1,0 +1,1 @@
+"""The rounds, the race, and ids to text."""

@@ -1,0 +1,1 @@
+"""Where proposals come from: the protocol, then one drafter a file."""

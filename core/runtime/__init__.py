@@ -1,0 +1,1 @@
+"""How a model steps: runners, caches, kernels, clocks."""
