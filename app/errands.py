@@ -1,0 +1,100 @@
+"""Small questions that touch the disk or the core, answered off the window's thread.
+
+A folder is inspected, a prompt is tokenized, a trace is written: none of it may hold up
+the window, and none of it belongs in the queue behind a running generation.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
+
+from app.generation_worker import Failure, describe_failure
+from core.errors import CoreError
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Errand:
+    key: str
+    number: int
+    function: Callable[[], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    key: str
+    number: int
+    value: Any
+
+
+class ErrandWorker(QObject):
+    """Do one errand after the other.
+
+    Signals:
+        done: a _Result; its value is a Failure where the errand failed.
+    """
+
+    done = Signal(object)
+
+    @Slot(object)
+    def do(self, errand: _Errand) -> None:
+        """Call the function; a failure is an answer too."""
+        try:
+            value = errand.function()
+        except CoreError as error:
+            value = describe_failure(error)
+        except Exception as error:
+            logger.exception("errand %s failed", errand.key)
+            value = describe_failure(error)
+        self.done.emit(_Result(errand.key, errand.number, value))
+
+
+class Errands(QObject):
+    """Ask questions by key; only the answer to the newest question counts.
+
+    Signals:
+        answered: key and value.
+        failed: key and Failure.
+    """
+
+    answered = Signal(str, object)
+    failed = Signal(str, object)
+
+    _asked = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._newest: dict[str, int] = {}
+        self._thread = QThread(self)
+        self._thread.setObjectName("errands")
+        self._worker = ErrandWorker()
+        self._worker.moveToThread(self._thread)
+        self._asked.connect(self._worker.do, Qt.ConnectionType.QueuedConnection)
+        self._worker.done.connect(self._on_done)
+        self._thread.start()
+
+    def ask(self, key: str, function: Callable[[], Any]) -> None:
+        """Call ``function`` in the background; an older question of ``key`` is void."""
+        number = self._newest.get(key, 0) + 1
+        self._newest[key] = number
+        self._asked.emit(_Errand(key, number, function))
+
+    def close(self, milliseconds: int = 3000) -> bool:
+        """End the thread after the errand at hand; True if it did in time."""
+        self._thread.quit()
+        return self._thread.wait(milliseconds)
+
+    @Slot(object)
+    def _on_done(self, result: _Result) -> None:
+        if self._newest.get(result.key) != result.number:
+            return
+        if isinstance(result.value, Failure):
+            self.failed.emit(result.key, result.value)
+        else:
+            self.answered.emit(result.key, result.value)

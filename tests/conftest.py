@@ -1,0 +1,47 @@
+"""What every test stands on: no screen, no traces on the machine, no thread left."""
+
+from __future__ import annotations
+
+import os
+
+# Before any import of Qt, also by a plugin: a test never opens a real window.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+import random
+import threading
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _fixed_seeds() -> None:
+    """Make whoever still uses a global generator do so repeatably."""
+    random.seed(0)
+
+
+@pytest.fixture(autouse=True)
+def _temporary_user_folders(request, tmp_path, monkeypatch):
+    """Keep settings, logs and caches of a test out of the person's own folders.
+
+    Tests of the real pair keep the real cache: it holds the demo target.
+    """
+    if request.node.get_closest_marker("real_pair"):
+        return
+    monkeypatch.setenv("DRAFTRACE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left(request):
+    """Fail a window test that leaves a Python thread or a Qt thread behind."""
+    before = set(threading.enumerate())
+    yield
+    if not request.node.get_closest_marker("window"):
+        return
+    left = [t for t in threading.enumerate() if t not in before and t.is_alive()]
+    # A QThread that once ran Python code is known to threading as a dummy; it counts
+    # as left only while its Qt thread runs, which closing has waited for.
+    left = [t for t in left if not isinstance(t, threading._DummyThread)]
+    assert not left, f"threads left running: {left}"
