@@ -1,0 +1,1 @@
+"""What a person watches; one widget a file."""
