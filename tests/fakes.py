@@ -37,13 +37,10 @@ from core.events import (
 )
 from core.session import Session
 
-WORDS = (
-    (
-        "def fibonacci(n: int) -> int:\n    '''Return the n-th number.'''\n"
-        "    a, b = 0, 1\n    for _ in range(n):\n        a, b = b, a + b\n    return a\n"
-    )
-    .replace("    ", "\t")
-    .split(" ")
+WORDS = tuple(
+    "def fibonacci(n: int) -> int:\n\t'Return the n-th number.'\n"
+    "\ta, b = 0, 1\n\tfor _ in range(n):\n\t\ta, b = b, a + b\n"
+    "\treturn a\n".split(" ")
 )
 
 
