@@ -1,0 +1,100 @@
+"""From a loaded transformers module to a model that runners step over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from transformers import PreTrainedModel
+
+from core.events import ModelFacts
+from core.runtime import support
+from core.runtime.kv_cache import LayerShape, RewindableCache
+from core.runtime.runner import Model
+from core.runtime.transformers_model import (
+    Calling,
+    TransformersModel,
+    TransformersRunner,
+)
+
+Progress = Callable[[str, float | None], None]
+
+
+def wrap_model(
+    hf_model: PreTrainedModel,
+    *,
+    name: str,
+    reference: str,
+    vocabulary_size: int,
+    device: str | torch.device,
+    dtype: str | torch.dtype,
+    progress: Progress = lambda stage, fraction: None,
+) -> Model:
+    """Return a model over loaded weights, on the fastest path that is right for it.
+
+    Args:
+        hf_model: a causal LM in eval mode with its weights on ``device``; it belongs to
+            the returned model from then on.
+        name: short name for people.
+        reference: what was asked for.
+        vocabulary_size: ids that the tokenizer knows; logits end there.
+        device: where the weights are.
+        dtype: of the weights.
+        progress: told the stage and how far it is, 0 to 1 or None.
+
+    Raises:
+        UnsupportedModelError: if the model's state cannot be rewound.
+    """
+    sliding = tuple(support.cache_layers(hf_model))
+    calling = Calling(
+        cache_argument=support.cache_argument(hf_model),
+        keeps_last_logits=support.keeps_last_logits(hf_model),
+        sliding=sliding,
+        head_rows=vocabulary_size,
+    )
+    progress("Warming up", None)
+    shapes = _probe(hf_model, calling)
+    facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
+    return TransformersModel(hf_model, facts, calling, shapes)
+
+
+def _probe(module: PreTrainedModel, calling: Calling) -> list[LayerShape | None]:
+    """Step once and return what each layer wrote into the cache."""
+    cache = RewindableCache(2, calling.sliding)
+    TransformersRunner(module, calling, cache, 2).step([0])
+    shapes = cache.shapes()
+    if not any(shapes):
+        raise support.refusal(module, "cacheless")
+    return shapes
+
+
+def _facts(
+    module: PreTrainedModel,
+    name: str,
+    reference: str,
+    vocabulary_size: int,
+    device: str,
+    dtype: str,
+) -> ModelFacts:
+    config = module.config.get_text_config(decoder=True)
+    parameters = list(module.parameters())  # tied weights are listed once
+    return ModelFacts(
+        name=name,
+        reference=reference,
+        num_parameters=sum(p.numel() for p in parameters),
+        num_layers=config.num_hidden_layers,
+        vocabulary_size=vocabulary_size,
+        context_length=_context_length(config),
+        device=device,
+        dtype=dtype.removeprefix("torch."),
+        memory_bytes=sum(p.numel() * p.element_size() for p in parameters),
+        row_invariant=False,
+    )
+
+
+def _context_length(config) -> int:
+    for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
+        value = getattr(config, key, None)
+        if isinstance(value, int) and value > 0:
+            return value
+    return 2**20  # no limit is written down, so positions are relative
