@@ -54,5 +54,9 @@ class DeviceMemoryError(CoreError):
     """The device has not enough memory."""
 
 
+class NumericalError(CoreError):
+    """A model returned something that is no distribution."""
+
+
 class TraceError(CoreError):
     """A trace file cannot be read or written."""

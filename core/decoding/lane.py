@@ -1,0 +1,308 @@
+"""One lane of one run, as a generator of events with its own clock.
+
+The clock counts the lane's own work only: it stands still while nobody pulls, so pausing
+and the other lane of a race cost it nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from core.config import DecodingConfig
+from core.decoding.detokenizer import Detokenizer, TokenLabels
+from core.decoding.ending import Ending, Limits
+from core.decoding.records import Recorder, count_round
+from core.decoding.speculative import (
+    Round,
+    Sequence,
+    commit,
+    judge,
+    propose,
+    verify,
+)
+from core.drafters.protocol import Drafter
+from core.errors import ContextLengthError, CoreError
+from core.events import (
+    Counts,
+    Event,
+    Lane,
+    LaneSummary,
+    ModelFacts,
+    Noted,
+    Origin,
+    PrefillFinished,
+    PrefillProgress,
+    RoundFinished,
+    RunFinished,
+    RunStarted,
+    SettingsChanged,
+    StopReason,
+    TokenOutcome,
+)
+from core.runtime.clock import Clock
+from core.runtime.runner import PREFILL_CHUNK, Model
+from core.sampling.draws import KeyedDraws
+
+
+@dataclass(frozen=True, slots=True)
+class LanePlan:
+    """What a lane decodes with.
+
+    Attributes:
+        run_id: the run.
+        lane: which lane.
+        target: the target's weights.
+        tokenizer: the target's.
+        eos_ids: its end tokens.
+        prompt_ids: at least one token.
+        settings: at the start.
+        new_drafter: makes a drafter for a capacity in tokens; None decodes plainly.
+        repeat: of a race.
+        warm_up: this run is discarded.
+    """
+
+    run_id: str
+    lane: Lane
+    target: Model
+    tokenizer: Any
+    eos_ids: tuple[int, ...]
+    prompt_ids: tuple[int, ...]
+    settings: DecodingConfig
+    new_drafter: Callable[[int], Drafter] | None = None
+    repeat: int = 0
+    warm_up: bool = False
+
+
+class LaneRun:
+    """A lane that can be pulled event by event.
+
+    Args:
+        plan: what to decode with.
+        settings: asked at the start of each round; only live settings are taken.
+        should_stop: asked between forward passes.
+
+    Attributes:
+        clock_ms: the lane's own time so far, prefill included.
+        summary: the totals, once it has ended.
+
+    Raises:
+        ContextLengthError: if the prompt leaves no room in the target's context.
+    """
+
+    def __init__(
+        self,
+        plan: LanePlan,
+        settings: Callable[[], DecodingConfig],
+        should_stop: Callable[[], bool],
+    ) -> None:
+        self._plan, self._wish, self._should_stop = plan, settings, should_stop
+        self._settings = plan.settings
+        self._clock = Clock(plan.target.facts.device)
+        self._draws = KeyedDraws(plan.settings.seed)
+        self._labels = TokenLabels(plan.tokenizer)
+        self._recorder = Recorder(
+            self._labels, plan.target.facts.dtype, plain=plan.new_drafter is None
+        )
+        self._sequence = self._new_sequence()
+        self._counts = Counts()
+        self._mixed = self._draft_full = False
+        self._prefill_ms = 0.0
+        self._first_token_ms: float | None = None
+        self.clock_ms = 0.0
+        self.summary: LaneSummary | None = None
+
+    def _new_sequence(self) -> Sequence:
+        plan = self._plan
+        limits = plan_limits(plan.target.facts, len(plan.prompt_ids), plan.settings)
+        capacity = len(plan.prompt_ids) + limits.tokens
+        detokenizer = Detokenizer(plan.tokenizer, list(plan.prompt_ids))
+        return Sequence(
+            ids=list(plan.prompt_ids),
+            prompt_length=len(plan.prompt_ids),
+            vocabulary=plan.target.facts.vocabulary_size,
+            target=plan.target.new_runner(capacity),
+            drafter=plan.new_drafter(capacity) if plan.new_drafter else None,
+            ending=Ending(detokenizer, plan.eos_ids, limits, plan.settings),
+            target_name=plan.target.facts.name,
+        )
+
+    @property
+    def lane(self) -> Lane:
+        """Which lane it is."""
+        return self._plan.lane
+
+    @torch.inference_mode()
+    def events(self) -> Iterator[Event]:
+        """Decode, one event at a time; always ends with RunFinished.
+
+        Raises:
+            Exception: whatever broke the run, after its RunFinished was pulled.
+        """
+        yield self._started()
+        failure: Exception | None = None
+        try:
+            yield from self._prefill()
+            while self._sequence.ending.reason is None and not self._should_stop():
+                yield from self._before_round()
+                yield self._round()
+        except Exception as error:
+            failure = error
+        yield self._finished(failure)
+        if failure is not None:
+            raise failure
+
+    def _started(self) -> RunStarted:
+        plan, drafter = self._plan, self._sequence.drafter
+        return RunStarted(
+            plan.run_id,
+            plan.lane,
+            plan.repeat,
+            self._settings,
+            plan.target.facts,
+            drafter.facts if drafter else None,
+            prompt_tokens(plan.tokenizer, plan.prompt_ids),
+            plan.warm_up,
+        )
+
+    def _prefill(self) -> Iterator[Event]:
+        """Read all prompt tokens but the last into every cache, chunk by chunk."""
+        ids = self._sequence.ids[:-1]
+        run_id, lane = self._plan.run_id, self._plan.lane
+        for start in range(0, len(ids), PREFILL_CHUNK):
+            if self._should_stop():
+                return
+            begin = self._clock.now_ms()
+            chunk = ids[start : start + PREFILL_CHUNK]
+            self._sequence.target.prefill(chunk)
+            self._spend(self._clock.now_ms() - begin)
+            yield PrefillProgress(run_id, lane, start + len(chunk), len(ids))
+        begin = self._clock.now_ms()
+        if self._sequence.drafter:
+            self._sequence.drafter.prefill(ids, lambda done: not self._should_stop())
+        self._spend(self._clock.now_ms() - begin)
+        self._prefill_ms = self.clock_ms
+        yield PrefillFinished(run_id, lane, self._prefill_ms)
+
+    def _spend(self, ms: float) -> None:
+        self.clock_ms += ms
+
+    def _before_round(self) -> Iterator[Event]:
+        """Take over changed settings; say once when the draft's context is full."""
+        run_id, lane = self._plan.run_id, self._plan.lane
+        position = self._sequence.prefix.position
+        before, after = self._settings, self._settings.with_live(self._wish())
+        if after != before:
+            self._settings = after
+            self._mixed |= position > 0
+            yield SettingsChanged(run_id, lane, position, before, after)
+        drafter = self._sequence.drafter
+        if drafter and not self._draft_full:
+            self._draft_full = drafter.room(len(self._sequence.ids)) == 0
+            if self._draft_full:
+                yield Noted(run_id, lane, position, _draft_full_sentence(drafter))
+
+    def _round(self) -> RoundFinished:
+        """Play one round under one set of settings, lap by lap."""
+        now, sequence, settings = self._clock.now_ms, self._sequence, self._settings
+        position = sequence.prefix.position
+        laps = [now()]
+        proposal = propose(sequence, settings, self._draws)
+        laps.append(now())
+        logits = verify(sequence, proposal)
+        laps.append(now())
+        judgement = judge(sequence, proposal, logits, settings, self._draws)
+        played = commit(sequence, proposal, judgement, self._draws)
+        laps.append(now())
+        event = self._record(played, position, laps)
+        other_ms = now() - laps[-1]
+        self._spend(now() - laps[0])
+        if self._first_token_ms is None:
+            self._first_token_ms = self.clock_ms
+        clock_ms = self.clock_ms - self._prefill_ms
+        return dataclasses.replace(event, other_ms=other_ms, clock_ms=clock_ms)
+
+    def _record(self, played: Round, position: int, laps: list[float]) -> RoundFinished:
+        settings, counts = self._settings, count_round(played)
+        places = self._recorder.places(played, position, settings)
+        index = self._counts.rounds
+        self._counts += counts
+        return RoundFinished(
+            run_id=self._plan.run_id,
+            lane=self._plan.lane,
+            round_index=index,
+            position=position,
+            settings=settings,
+            lookahead=len(played.proposal.ids),
+            places=places,
+            tokens=self._recorder.tokens(played, places, settings),
+            counts=counts,
+            draft_ms=laps[1] - laps[0],
+            verify_ms=laps[2] - laps[1],
+            rule_ms=laps[3] - laps[2],
+            other_ms=0.0,
+            clock_ms=0.0,
+            held_characters=self._sequence.ending.held_characters,
+        )
+
+    def _finished(self, failure: Exception | None) -> RunFinished:
+        self.summary = self._summarise(failure)
+        sentence = failure.sentence if isinstance(failure, CoreError) else ""
+        if failure is not None and not sentence:
+            sentence = f"Decoding failed: {failure}"
+        plan = self._plan
+        return RunFinished(plan.run_id, plan.lane, plan.repeat, self.summary, sentence)
+
+    def _summarise(self, failure: Exception | None) -> LaneSummary:
+        ending, emitted = self._sequence.ending, self._counts.emitted
+        reason = StopReason.ERROR if failure else ending.reason or StopReason.CANCELLED
+        decode_ms = self.clock_ms - self._prefill_ms
+        return LaneSummary(
+            text=ending.text,
+            tokens=tuple(self._sequence.ids[self._sequence.prompt_length :]),
+            stop_reason=reason,
+            counts=self._counts,
+            ms_per_token=decode_ms / emitted if emitted else None,
+            tokens_per_second=1e3 * emitted / decode_ms if emitted else None,
+            time_to_first_token_ms=self._first_token_ms,
+            total_ms=self.clock_ms,
+            mixed_settings=self._mixed,
+        )
+
+
+def plan_limits(
+    facts: ModelFacts, prompt_length: int, settings: DecodingConfig
+) -> Limits:
+    """Return how many tokens may be emitted: what was asked, or the context's room.
+
+    Raises:
+        ContextLengthError: if there is no room for one token.
+    """
+    room = facts.context_length - prompt_length
+    if room < 1:
+        raise ContextLengthError(
+            f"The prompt has {prompt_length:,} tokens, but the context of {facts.name} "
+            f"holds {facts.context_length:,}; shorten it by {1 - room:,} or more.",
+            prompt_length=prompt_length,
+            context_length=facts.context_length,
+        )
+    asked = settings.max_new_tokens
+    return Limits(min(asked, room), by_context=room < asked)
+
+
+def prompt_tokens(tokenizer: Any, ids: tuple[int, ...]) -> tuple[TokenOutcome, ...]:
+    """Return the prompt as tokens whose texts join to the decoded prompt."""
+    detokenizer = Detokenizer(tokenizer, [])
+    return tuple(TokenOutcome(i, detokenizer.push(i), Origin.PROMPT) for i in ids)
+
+
+def _draft_full_sentence(drafter: Drafter) -> str:
+    facts = drafter.facts
+    return (
+        f"The context of {facts.name} is full at {facts.context_length:,} tokens; "
+        "the run goes on without proposals."
+    )

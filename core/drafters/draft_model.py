@@ -1,0 +1,86 @@
+"""A second, smaller checkpoint as the drafter (Chen et al. 2023, Algorithm 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from core.config import Coupling, DecodingConfig
+from core.drafters.protocol import Prefix, Proposal
+from core.events import ModelFacts
+from core.runtime.runner import Model
+from core.sampling.distributions import penalise, require_numbers, warp
+from core.sampling.draws import Draws
+from core.sampling.streams import Purpose
+
+_STEP_LIMIT = 16  # a longer gap is caught up with as a prefill
+
+
+class DraftModel:
+    """Draws each proposal from its own distribution, given the ones before it."""
+
+    def __init__(self, model: Model, capacity: int) -> None:
+        self._model = model
+        self._runner = model.new_runner(min(capacity, model.facts.context_length))
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The draft checkpoint's facts."""
+        return self._model.facts
+
+    def prefill(
+        self, ids: Sequence[int], on_chunk: Callable[[int], bool] = lambda done: True
+    ) -> bool:
+        """Read the prompt as far as the draft's own context reaches."""
+        return self._runner.prefill(ids[: self._runner.capacity], on_chunk)
+
+    def room(self, length: int) -> int:
+        """Return the places left between ``length`` and the end of its context."""
+        return max(0, self._runner.capacity - length)
+
+    def propose(
+        self, prefix: Prefix, lookahead: int, settings: DecodingConfig, draws: Draws
+    ) -> Proposal:
+        """Draw ``lookahead`` tokens one by one."""
+        if lookahead == 0:
+            return Proposal()
+        purpose = _purpose(settings)
+        ids, scores, rows = list(prefix.ids), [], []
+        logits = self._catch_up(prefix.ids)
+        for place in range(lookahead):
+            if place:
+                logits = self._runner.step(ids[-1:])[-1]
+            # The runner writes over its logits, so what is kept must be a copy.
+            row = penalise(logits, ids, prefix.prompt_length, settings).clone()
+            scores.append(require_numbers(row, self.facts.name))  # [V]
+            rows.append(warp(row, settings))  # [V]
+            choice = draws.choose(purpose, prefix.position + place, rows[-1])
+            ids.append(choice.token_id)
+        proposed = tuple(ids[len(prefix.ids) :])
+        return Proposal(proposed, torch.stack(rows), torch.stack(scores))
+
+    def _catch_up(self, committed: Sequence[int]) -> Tensor:
+        """Feed what the cache misses and return the logits after the last token: [V].
+
+        That is one token as a rule, two after a full acceptance (the draft has not seen
+        its own last proposal), more after rounds without proposals.
+        """
+        missed = committed[self._runner.length :]
+        if len(missed) > _STEP_LIMIT:
+            self._runner.prefill(missed[:-1])
+            missed = missed[-1:]
+        return self._runner.step(missed)[-1]
+
+    def observe(self, num_accepted: int) -> None:
+        """Nothing to learn."""
+
+    def truncate(self, length: int) -> None:
+        """Roll the cache back to the first ``length`` tokens, if it holds more."""
+        self._runner.truncate(min(length, self._runner.length))
+
+
+def _purpose(settings: DecodingConfig) -> Purpose:
+    shared = settings.coupling is Coupling.SHARED_NOISE
+    return Purpose.TARGET if shared else Purpose.DRAFT

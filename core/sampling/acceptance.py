@@ -1,0 +1,81 @@
+"""The modified rejection rule of Chen et al. 2023 (arXiv:2302.01318), Algorithm 2.
+
+The paper writes q for the target and p for the draft; here they are spelled out. All
+functions take leading batch dimensions.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from core.errors import VocabularyMismatchError
+
+
+def accepts(uniform: Tensor, draft: Tensor, target: Tensor) -> Tensor:
+    """Return whether proposals survive: u * draft < target, strictly.
+
+    As a product, so that a draft probability of 0 needs no division; strictly, so that
+    a token that the target cannot emit is refused even at u = 0.
+
+    Args:
+        uniform: [...] numbers in [0, 1).
+        draft: [...] draft probability of each proposed token.
+        target: [...] target probability of each proposed token.
+
+    Returns:
+        [...] bool.
+    """
+    return uniform * draft < target
+
+
+def acceptance_probability(draft: Tensor, target: Tensor) -> Tensor:
+    """Return min(1, target / draft) of proposed tokens.
+
+    Args:
+        draft: [...] draft probability of each proposed token.
+        target: [...] target probability of each proposed token.
+
+    Returns:
+        [...] probabilities; where draft is 0 it is 1 if the target can emit it, else 0.
+    """
+    certain = target >= draft
+    ratio = target / torch.where(certain, torch.ones_like(draft), draft)
+    return torch.where(certain, (target > 0).to(target.dtype), ratio)
+
+
+def residual_distribution(draft: Tensor, target: Tensor) -> Tensor:
+    """Return the distribution to draw from after a refusal: norm((target - draft)+).
+
+    Args:
+        draft: [..., V] probabilities that the refused token was drawn from.
+        target: [..., V] probabilities of the target at that place.
+
+    Returns:
+        [..., V] probabilities; ``target`` itself where the two agree, so never NaN.
+
+    Raises:
+        VocabularyMismatchError: if the widths differ.
+    """
+    if draft.shape[-1] != target.shape[-1]:
+        raise VocabularyMismatchError(
+            f"Draft and target rows have {draft.shape[-1]} and {target.shape[-1]} ids; "
+            "cut both to the tokenizer's vocabulary first."
+        )
+    positive = (target - draft).clamp(min=0)  # [..., V]
+    mass = positive.sum(-1, keepdim=True)  # [..., 1]
+    return torch.where(
+        mass > 0, positive / mass.clamp(min=torch.finfo(mass.dtype).tiny), target
+    )
+
+
+def surviving_places(accepted: Tensor) -> Tensor:
+    """Return how many proposals stand before the first refusal.
+
+    Args:
+        accepted: [..., K] bool, each place judged on its own.
+
+    Returns:
+        [...] int64, 0 to K.
+    """
+    return accepted.long().cumprod(-1).sum(-1)
