@@ -1,34 +1,60 @@
-"""What ships beside the code: themes, icons, presets, the demo, help.
-
-Files are named by their path below this folder, for example ``themes/dark.toml``.
-"""
+"""Files that are shipped with the program, by name: ``icons/light/run.svg``."""
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from pathlib import Path
+
+_HIDDEN = ("__pycache__", "__init__.py")
+
+
+class UnknownResourceError(LookupError):
+    """No resource has this name; the message lists those near it."""
 
 
 def path(name: str) -> Path:
-    """Return where a shipped file or folder lies.
+    """Return where the resource ``name`` lies.
 
     Raises:
-        FileNotFoundError: naming what is there instead.
+        UnknownResourceError: if there is none; it lists the known names.
     """
-    place = Path(str(files(__name__))) / name
-    if not place.exists():
-        known = ", ".join(names(str(Path(name).parent)))
-        raise FileNotFoundError(f"No resource {name!r}; there are: {known}.")
-    return place
+    # Installed packages lie unpacked, also in our bundles, so the path stays valid.
+    with as_file(_find(name)) as found:
+        return found
 
 
 def text(name: str) -> str:
-    """Return a shipped text file."""
-    return path(name).read_text(encoding="utf-8")
+    """Return the text of the resource ``name``.
+
+    Raises:
+        UnknownResourceError: if there is none; it lists the known names.
+    """
+    return _find(name).read_text(encoding="utf-8")
 
 
-def names(folder: str) -> tuple[str, ...]:
-    """Return the names in a shipped folder, sorted; none if there is no such folder."""
-    root = Path(str(files(__name__)))
-    found = (root / folder).glob("*") if (root / folder).is_dir() else ()
-    return tuple(sorted(p.relative_to(root).as_posix() for p in found))
+def names(folder: str = "") -> tuple[str, ...]:
+    """Return the names of all resources, or of those in ``folder``, sorted."""
+    start = f"{folder}/" if folder else ""
+    found = _walk(files(__name__), "")
+    return tuple(sorted(name for name in found if name.startswith(start)))
+
+
+def _find(name: str) -> Traversable:
+    known = names()
+    if name not in known:
+        near = names(name.rpartition("/")[0]) or known
+        raise UnknownResourceError(
+            f"There is no resource {name!r}; known are: {', '.join(near)}."
+        )
+    return files(__name__).joinpath(*name.split("/"))
+
+
+def _walk(folder: Traversable, start: str) -> list[str]:
+    found: list[str] = []
+    for item in folder.iterdir():
+        if item.name in _HIDDEN:
+            continue
+        name = start + item.name
+        found += _walk(item, f"{name}/") if item.is_dir() else [name]
+    return found
