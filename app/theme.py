@@ -96,7 +96,11 @@ class Theme:
 
     def token_format(self, role: str, odd: bool = False) -> QTextCharFormat:
         """Return the look of one token: ground and underline, or struck through."""
-        shades, form = self.roles[role], QTextCharFormat()
+        form = QTextCharFormat()
+        if role == "mark":  # not a token: words of ours, to be clicked
+            form.setForeground(self.color("link"))
+            return form
+        shades = self.roles[role]
         struck = role in STRUCK
         muted = struck or role == "prompt"
         form.setForeground(QColor(shades.ink if muted else self.surfaces["text"]))

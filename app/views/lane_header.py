@@ -1,0 +1,86 @@
+"""What stands above a lane's text: who decodes, how fast, how far."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QProgressBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.fonts import token_font
+from app.theme import Theme, notifier, set_role
+from app.views.elided import ElidedLabel
+from core.events import Lane
+
+NO_RATE = "–.– tok/s"
+
+
+class LaneHeader(QWidget):
+    """Title and rate in one row, a quiet line below, a thin bar while prefilling.
+
+    Signals:
+        none.
+    """
+
+    def __init__(self, lane: Lane, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lane = lane
+        self._title = ElidedLabel("title")
+        self._rate = QLabel(NO_RATE)
+        self._line = ElidedLabel("muted")
+        self._bar = QProgressBar(textVisible=False, maximum=1000)
+        self._bar.setFixedHeight(2)
+        self._arrange()
+        self.set_progress(None)
+        notifier().changed.connect(self._on_theme_changed)
+        self._on_theme_changed(Theme.current())
+
+    def _arrange(self) -> None:
+        top = QHBoxLayout()
+        top.addWidget(self._title, 1)
+        top.addWidget(self._rate)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(14, 9, 14, 0)
+        layout.setSpacing(2)
+        layout.addLayout(top)
+        layout.addWidget(self._line)
+        layout.addSpacing(5)
+        layout.addWidget(self._bar)
+
+    def set_title(self, text: str) -> None:
+        """Name the lane."""
+        self._title.setText(text)
+
+    def set_rate(self, tokens_per_second: float | None) -> None:
+        """Show the cumulative rate, or that there is none yet."""
+        known = tokens_per_second is not None
+        self._rate.setText(f"{tokens_per_second:.1f} tok/s" if known else NO_RATE)
+
+    def set_line(self, text: str, role: str = "muted") -> None:
+        """Show how far the lane is, or what a person should know of it."""
+        if self._line.property("role") != role:
+            set_role(self._line, role=role)
+        self._line.setText(text)
+
+    def set_progress(self, fraction: float | None) -> None:
+        """Fill the thin bar, or empty it; it keeps its room either way."""
+        self._bar.setValue(0 if fraction is None else round(1000 * fraction))
+
+    def texts(self) -> tuple[str, str, str]:
+        """Return title, rate and line as shown."""
+        return self._title.text(), self._rate.text(), self._line.text()
+
+    @Slot(object)
+    def _on_theme_changed(self, theme: Theme) -> None:
+        role = "accepted" if self._lane is Lane.SPECULATIVE else "muted"
+        # Digits of one width, so that a growing number does not shift its neighbours.
+        self._rate.setFont(token_font("title", bold=True))
+        self._rate.setStyleSheet(f"color: {theme.color(role).name()}")
+        self._bar.setStyleSheet(
+            f"QProgressBar {{ border: none; background: {theme.surfaces['border']}; }}"
+            f"QProgressBar::chunk {{ background: {theme.surfaces['accent']}; }}"
+        )
