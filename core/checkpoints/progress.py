@@ -34,8 +34,8 @@ class Work:
     def __init__(
         self, on_progress: OnProgress = ignore, should_stop: ShouldStop = never
     ) -> None:
-        self._on_progress = on_progress
-        self._should_stop = should_stop
+        self.on_progress = on_progress
+        self.should_stop = should_stop
 
     def check(self) -> None:
         """Go on, or leave.
@@ -43,7 +43,7 @@ class Work:
         Raises:
             Cancelled: if the person asked to stop.
         """
-        if self._should_stop():
+        if self.should_stop():
             raise Cancelled
 
     def report(
@@ -55,7 +55,7 @@ class Work:
             Cancelled: if the person asked to stop.
         """
         self.check()
-        self._on_progress(LoadProgress(stage, fraction, detail))
+        self.on_progress(LoadProgress(stage, fraction, detail))
 
     def report_bytes(self, stage: str, done: int, total: int) -> None:
         """Say how many bytes of ``total`` are done."""

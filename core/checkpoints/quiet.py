@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -30,16 +31,18 @@ def quiet() -> Iterator[None]:
 def _no_gguf_bar() -> Iterator[None]:
     """Replace the one bar that the library's own switch does not reach."""
     try:
-        from transformers import modeling_gguf_pytorch_utils as reader
+        reader: Any = importlib.import_module(
+            "transformers.modeling_gguf_pytorch_utils"
+        )
     except ImportError:
         yield
         return
     original = getattr(reader, "tqdm", None)
-    reader.tqdm = _plain  # pyright: ignore[reportAttributeAccessIssue]
+    reader.tqdm = _plain
     try:
         yield
     finally:
-        reader.tqdm = original  # pyright: ignore[reportAttributeAccessIssue]
+        reader.tqdm = original
 
 
 def _plain(items: Any, **_: Any) -> Any:
