@@ -14,7 +14,7 @@ from core.checkpoints.safetensors_header import (
     read_weights,
     weight_files,
 )
-from core.checkpoints.vocabulary import read_json, read_vocabulary
+from core.checkpoints.vocabulary import read_json, tokenizer_size
 from core.errors import ModelLoadError, UnsupportedModelError
 
 _CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
@@ -32,7 +32,6 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
     config = _read_config(folder)
     check_config(label(folder), config)
     weights = read_weights(_weights(folder))
-    vocabulary = read_vocabulary(folder)
     text = text_config(config)
     return CheckpointFacts(
         kind=CheckpointKind.FOLDER,
@@ -44,7 +43,7 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
         num_layers=_number(text, "num_hidden_layers", "n_layer", "n_layers"),
         hidden_size=_number(text, "hidden_size", "n_embd", "d_model"),
         vocabulary_size=_head_rows(weights) or _number(text, "vocab_size"),
-        tokenizer_size=vocabulary.size,
+        tokenizer_size=tokenizer_size(folder),
         context_length=_number(text, *_CONTEXT_KEYS) or _NO_LIMIT,
         dtype=weights.dtype,
         size_bytes=weights.size_bytes,

@@ -41,9 +41,16 @@ def read_vocabulary(path: Path) -> Vocabulary:
     Raises:
         ModelLoadError: if it has none, or one that cannot be read.
     """
-    source = path if path.is_file() else _source(path)
-    status = source.stat()
-    return _read(path, source, status.st_mtime_ns, status.st_size)
+    return _read(*_key(path))
+
+
+def tokenizer_size(path: Path) -> int:
+    """Return how many ids the tokenizer of a checkpoint folder knows.
+
+    Raises:
+        ModelLoadError: if it has none, or one that cannot be read.
+    """
+    return _size(*_key(path))
 
 
 def read_json(file: Path) -> Any:
@@ -63,6 +70,13 @@ def read_json(file: Path) -> Any:
         ) from error
 
 
+def _key(path: Path) -> tuple[Path, Path, int, int]:
+    """Return what a vocabulary is remembered under: file and version."""
+    source = path if path.is_file() else _source(path)
+    status = source.stat()
+    return path, source, status.st_mtime_ns, status.st_size
+
+
 def _source(folder: Path) -> Path:
     """Return the file that the vocabulary of ``folder`` is read from."""
     for name in ("tokenizer.json", "tokenizer.model", "vocab.json"):
@@ -75,9 +89,14 @@ def _source(folder: Path) -> Path:
     )
 
 
-@functools.lru_cache(maxsize=8)
+@functools.lru_cache(maxsize=256)
+def _size(*key: Any) -> int:
+    return _read(*key).size
+
+
+@functools.lru_cache(maxsize=4)  # a vocabulary takes tens of megabytes
 def _read(path: Path, source: Path, mtime_ns: int, size: int) -> Vocabulary:
-    """Read once per version of the file (``mtime_ns`` and ``size`` are its key)."""
+    """Read once per version of the file."""
     if source.suffix == ".gguf":
         return _from_gguf(source)
     try:
