@@ -9,13 +9,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
+from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
 from app.generation_worker import Failure, GenerationWorker, Job
 from core.config import DecodingConfig, DecodingRequest, PairConfig
 from core.control import Control
-from core.events import Event, PairLoaded, RaceStarted, RunStarted
+from core.events import Event, LoadProgress, PairLoaded, RaceStarted, RunStarted
 from core.session import Session
 
 logger = logging.getLogger(__name__)
@@ -116,6 +118,10 @@ class RunController(QObject):
         """The pair that is in memory, as it was asked for."""
         return self._loaded
 
+    def token_question(self, request: DecodingRequest) -> Callable[[], object]:
+        """Return the errand that finds the ids of a prompt."""
+        return partial(self._session.prompt_tokens, request)
+
     # What a person can ask --------------------------------------------------------
 
     def load(self, pair: PairConfig) -> None:
@@ -123,15 +129,29 @@ class RunController(QObject):
         self._racing = False
         self._begin(pair, lambda control: self._session.load(pair, control))
 
-    def run(self, pair: PairConfig, request: DecodingRequest) -> None:
-        """Decode once; load ``pair`` first if it is not the one in memory."""
+    def run(
+        self, pair: PairConfig, request: DecodingRequest, *, stepwise: bool = False
+    ) -> None:
+        """Decode once; load ``pair`` first if it is not the one in memory.
+
+        Args:
+            pair: what decodes.
+            request: what is decoded.
+            stepwise: do the first round and hold.
+        """
         self._racing = False
-        self._begin(pair, self._decoding(pair, request, self._session.run), request)
+        decoding = self._decoding(pair, request, self._session.run)
+        self._begin(pair, decoding, request, stepwise)
 
     def race(self, pair: PairConfig, request: DecodingRequest) -> None:
         """Race both lanes; load ``pair`` first if it is not the one in memory."""
         self._racing = True
         self._begin(pair, self._decoding(pair, request, self._session.race), request)
+
+    def fetch_demo(self, file: str = "") -> None:
+        """Fetch the demo target, or make it from ``file``."""
+        self._racing = False
+        self._begin(None, lambda control: self._fetching(control, file))
 
     def play(self, events: Iterable[Event]) -> None:
         """Hand out recorded events as if they happened now; no model, no worker."""
@@ -189,14 +209,17 @@ class RunController(QObject):
 
     def _begin(
         self,
-        pair: PairConfig,
+        pair: PairConfig | None,
         events: Callable[[Control], Iterator[Event]],
         request: DecodingRequest | None = None,
+        stepwise: bool = False,
     ) -> None:
         if self._state.is_busy:
             logger.warning("a job is under way; the new one is not begun")
             return
         self._control = Control(request.config if request else None)
+        if stepwise:
+            self._control.step()
         self._run_id = request.run_id if request else ""
         self._asked, self._ended, self._failure = pair, False, None
         self._events.clear()
@@ -222,6 +245,21 @@ class RunController(QObject):
                 yield from decode(request, control)
 
         return events
+
+    def _fetching(self, control: Control, file: str) -> Iterator[Event]:
+        """Report from inside the call: it takes callbacks, and yields at its end."""
+        from core.checkpoints import demo
+        from core.checkpoints.progress import Cancelled
+
+        report, should_stop = self._events.append, control.should_stop
+        try:
+            if file:
+                demo.install_demo_from(Path(file), report, should_stop)
+            else:
+                demo.fetch_demo(report, should_stop)
+        except Cancelled:
+            return
+        yield LoadProgress("The demo model is ready", 1.0)
 
     # Events back ------------------------------------------------------------------
 

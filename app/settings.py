@@ -15,6 +15,7 @@ from typing import Any
 
 from PySide6.QtCore import QByteArray, QSettings
 
+from app.themes import THEMES
 from core.config import (
     DecodingConfig,
     DrafterKind,
@@ -27,7 +28,6 @@ from core.errors import CoreError
 logger = logging.getLogger(__name__)
 
 VERSION = 1
-THEMES = ("system", "light", "dark", "high-contrast")
 LARGEST_ZOOM = 8
 
 # From an older version to the next: a function that rewrites the stored values.

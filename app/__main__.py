@@ -1,0 +1,27 @@
+"""The door: a command goes to the core without Qt, nothing opens the window."""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+from collections.abc import Sequence
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command, or open the window."""
+    multiprocessing.freeze_support()
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments and (not arguments[0].startswith("-") or arguments[0] == "--version"):
+        from core import cli
+
+        return cli.main(arguments)
+    from app import options
+
+    chosen = options.parse(arguments)
+    from app import application  # Qt from here on
+
+    return application.main(chosen)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

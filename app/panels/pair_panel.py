@@ -1,0 +1,246 @@
+"""Target and drafter, where they run, whether they fit, what memory they need."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.item_models.checkpoint_list import CheckpointList, Choice
+from app.pair_outlook import PairOutlook
+from app.panels.parts import (
+    GAP,
+    Meter,
+    NameLabel,
+    muted,
+    section_title,
+    set_label_role,
+)
+from core.config import DrafterKind, ModelConfig, PairConfig
+from core.events import PairLoaded
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+LOCKED = "The pair waits for the next run."
+TIGHT = 0.9  # share of the free memory above which the bar warns
+
+
+class PairPanel(QWidget):
+    """Choose a pair; the core's findings about it are shown, not computed.
+
+    Signals:
+        changed: the PairConfig that is chosen now.
+        path_asked: True for the target (else the draft), and the Ask.
+    """
+
+    changed = Signal(object)
+    path_asked = Signal(bool, object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.target, self.drafter = _combo("Target"), _combo("Drafter")
+        self.device, self.dtype = _combo("Device", 3), _combo("Number format", 3)
+        self.verdict, self.memory, self.meter = QLabel(), muted(), Meter()
+        self._targets, self._drafters = CheckpointList(), CheckpointList()
+        self._chosen: dict[QComboBox, Choice] = {}
+        self._filling = False
+        self._fill_fixed()
+        self._place()
+        self._wire()
+
+    def pair(self) -> PairConfig:
+        """Return the pair that is chosen."""
+        target, drafter = self._chosen[self.target], self._chosen[self.drafter]
+        device, dtype = self.device.currentText(), self.dtype.currentText()
+        kind = drafter.kind or DrafterKind.NONE
+        draft = None
+        if kind is DrafterKind.CHECKPOINT:
+            draft = ModelConfig(drafter.reference, device, dtype)
+        return PairConfig(ModelConfig(target.reference, device, dtype), kind, draft)
+
+    def set_pair(self, pair: PairConfig) -> None:
+        """Show ``pair`` and say nothing."""
+        self._filling = True
+        self._select(self.target, self._choice_of(pair.target.reference, None))
+        reference = pair.draft.reference if pair.draft else ""
+        self._select(self.drafter, self._choice_of(reference, pair.drafter))
+        self._select_text(self.device, pair.target.device)
+        self._select_text(self.dtype, pair.target.dtype)
+        self._filling = False
+
+    def set_choices(
+        self, targets: tuple[Choice, ...], drafters: tuple[Choice, ...]
+    ) -> None:
+        """Offer what there is, keeping what is chosen."""
+        self._filling = True
+        for combo, model, choices in (
+            (self.target, self._targets, targets),
+            (self.drafter, self._drafters, drafters),
+        ):
+            model.set_choices(choices)
+            if combo in self._chosen:
+                self._select(combo, self._chosen[combo])
+        self._filling = False
+
+    def set_devices(self, devices: tuple[str, ...]) -> None:
+        """Offer the devices of this machine."""
+        self._filling = True
+        now = self.device.currentText() or "auto"
+        self.device.clear()
+        self.device.addItems(list(devices))
+        self._select_text(self.device, now)
+        self._filling = False
+
+    def choose_path(self, for_target: bool, path: str) -> None:
+        """Take a folder or file that the person chose."""
+        combo = self.target if for_target else self.drafter
+        kind = None if for_target else DrafterKind.CHECKPOINT
+        self._select(combo, self._choice_of(path, kind))
+        self._tell()
+
+    def show_outlook(self, outlook: PairOutlook | None) -> None:
+        """Show whether the pair fits and what it needs; None: being looked at."""
+        if outlook is None:
+            set_label_role(self.verdict, "muted", "Looking at the pair…")
+            return
+        role, sign = {True: ("good", "✓ "), False: ("error", "✗ ")}.get(
+            outlook.fits, ("muted", "")
+        )  # type: ignore[arg-type]
+        set_label_role(self.verdict, role, sign + outlook.verdict)
+        self.verdict.setToolTip("\n".join(outlook.reasons))
+        self._show_memory(outlook)
+
+    def show_loaded(self, loaded: PairLoaded) -> None:
+        """Show what the core said when the pair was loaded."""
+        draft = loaded.draft
+        text = "fits · loaded" if draft else "the target alone, plain decoding"
+        set_label_role(self.verdict, "good", f"✓ {text}")
+        self.verdict.setToolTip("\n".join(loaded.notes))
+
+    def set_locked(self, locked: bool) -> None:
+        """Keep the pair as it is while a run goes on."""
+        for control in (self.target, self.drafter, self.device, self.dtype):
+            control.setEnabled(not locked)
+            control.setToolTip(LOCKED if locked else "")
+
+    def _show_memory(self, outlook: PairOutlook) -> None:
+        needed, free = outlook.needed_bytes, outlook.free_bytes
+        known = needed is not None and bool(free)
+        self.needs.setVisible(known)
+        if known:
+            share = needed / free  # type: ignore[operator]
+            self.meter.show_share(share, "warning" if share > TIGHT else "accent")
+            self.memory.setText(f"{_gb(needed)} of {_gb(free)} GB free memory needed")
+
+    # Building ---------------------------------------------------------------------
+
+    def _fill_fixed(self) -> None:
+        self.target.setModel(self._targets)
+        self.drafter.setModel(self._drafters)
+        self.device.addItems(["auto", "cpu"])
+        self.dtype.addItems(list(DTYPES))
+        self.dtype.setToolTip("Number format of weights and cache")
+        self.verdict.setWordWrap(True)
+        self.verdict.setAccessibleName("Whether the pair fits")
+
+    def _place(self) -> None:
+        column = QVBoxLayout(self, spacing=GAP)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(section_title("Pair"))
+        column.addLayout(_row("Target", self.target))
+        column.addLayout(_row("Drafter", self.drafter))
+        column.addLayout(_indented(self.verdict))
+        column.addLayout(_row("Device", self.device, self.dtype))
+        self.needs = QWidget()
+        needs = QVBoxLayout(self.needs, spacing=4)
+        needs.setContentsMargins(0, 0, 0, 0)
+        needs.addLayout(_indented(self.meter))
+        needs.addLayout(_indented(self.memory))
+        column.addWidget(self.needs)
+        self.needs.hide()
+
+    def _wire(self) -> None:
+        self.target.activated.connect(self._on_target_activated)
+        self.drafter.activated.connect(self._on_drafter_activated)
+        self.device.currentIndexChanged.connect(self._on_place_changed)
+        self.dtype.currentIndexChanged.connect(self._on_place_changed)
+
+    @Slot(int)
+    def _on_target_activated(self, row: int) -> None:
+        self._activate(self.target, self._targets.choices[row])
+
+    @Slot(int)
+    def _on_drafter_activated(self, row: int) -> None:
+        self._activate(self.drafter, self._drafters.choices[row])
+
+    def _activate(self, combo: QComboBox, choice: Choice) -> None:
+        if choice.ask is None:
+            self._select(combo, choice)
+            self._tell()
+            return
+        self._select(combo, self._chosen[combo])  # until a path is really chosen
+        self.path_asked.emit(combo is self.target, choice.ask)
+
+    @Slot(int)
+    def _on_place_changed(self, index: int) -> None:
+        self._tell()
+
+    def _tell(self) -> None:
+        if not self._filling:
+            self.changed.emit(self.pair())
+
+    def _select(self, combo: QComboBox, choice: Choice) -> None:
+        """Select ``choice``, offering it first if the list does not know it."""
+        model = combo.model()
+        assert isinstance(model, CheckpointList)
+        if model.find(choice) < 0:
+            model.set_choices((choice, *model.choices))
+        self._chosen[combo] = choice
+        combo.setCurrentIndex(model.find(choice))
+        combo.setToolTip(choice.note or choice.reference)
+
+    def _choice_of(self, reference: str, kind: DrafterKind | None) -> Choice:
+        wanted = Choice(_short_name(reference, kind), reference, kind, reference)
+        model = self._targets if kind is None else self._drafters
+        row = model.find(wanted)
+        return model.choices[row] if row >= 0 else wanted
+
+    def _select_text(self, combo: QComboBox, text: str) -> None:
+        if combo.findText(text) < 0:
+            combo.addItem(text)
+        combo.setCurrentText(text)
+
+
+def _combo(name: str, letters: int = 6) -> QComboBox:
+    combo = QComboBox()
+    combo.setAccessibleName(name)
+    combo.setSizeAdjustPolicy(_ANY_WIDTH)
+    combo.setMinimumContentsLength(letters)
+    return combo
+
+
+def _row(text: str, first: QWidget, *more: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout(spacing=GAP)
+    row.addWidget(NameLabel(text, first))
+    for widget in (first, *more):
+        row.addWidget(widget, 1)
+    return row
+
+
+def _indented(widget: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout(spacing=GAP)
+    row.addWidget(NameLabel(""))
+    row.addWidget(widget, 1)
+    return row
+
+
+def _short_name(reference: str, kind: DrafterKind | None) -> str:
+    names = {DrafterKind.LOOKUP: "Prompt lookup", DrafterKind.NONE: "None (plain)"}
+    return names.get(kind) or PurePath(reference).name or reference  # type: ignore[arg-type]
+
+
+def _gb(num_bytes: int | None) -> str:
+    return f"{(num_bytes or 0) / 1e9:.1f}"
+
+
+_ANY_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon

@@ -1,0 +1,155 @@
+"""The prompt: editor, chat template, library, and the ids that it becomes."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QMenu,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.fonts import token_font
+from app.panels.parts import GAP, LinkButton, muted, section_title
+from app.theme import notifier
+from core.prompts import Prompt, library, start_prompt
+
+SETTLE_MS = 300  # after the last key, before the ids are asked for
+UNKNOWN = "tokens are counted once the pair is loaded"
+
+
+class PromptPanel(QWidget):
+    """What the target continues.
+
+    Signals:
+        changed: the text or the template's tick changed (once typing settled).
+    """
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.editor = QPlainTextEdit(tabChangesFocus=True)
+        self.template = QCheckBox("Chat template")
+        self.count = muted()
+        self.ids = QPlainTextEdit(readOnly=True)
+        self.show_ids = LinkButton("Show ids")
+        self.library = LinkButton("Library…")
+        self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
+        self._name_controls()
+        self._place()
+        self._wire()
+        self.show_tokens(None)
+
+    def text(self) -> str:
+        """Return the prompt as typed."""
+        return self.editor.toPlainText()
+
+    def uses_template(self) -> bool:
+        """Return whether the prompt goes through the chat template."""
+        return self.template.isChecked()
+
+    def set_prompt(self, text: str, use_template: bool) -> None:
+        """Show a prompt."""
+        self.editor.setPlainText(text)
+        self.template.setChecked(use_template)
+
+    def start_with(self, preset: Prompt | None = None) -> None:
+        """Show a prompt of the library, by default the one for a first start."""
+        preset = preset or start_prompt()
+        self.set_prompt(preset.text, preset.chat)
+
+    def show_tokens(self, tokens: tuple[tuple[int, str], ...] | None) -> None:
+        """Show the ids that the prompt becomes; None while nobody can tell."""
+        self.count.setText(UNKNOWN if tokens is None else f"{len(tokens):,} tokens")
+        lines = () if tokens is None else (f"{i:>6}  {label!r}" for i, label in tokens)
+        self.ids.setPlainText("\n".join(lines))
+
+    def ids_are_open(self) -> bool:
+        """Return whether the ids are unfolded."""
+        return self.show_ids.isChecked()
+
+    def set_ids_open(self, opened: bool) -> None:
+        """Unfold the ids or fold them away."""
+        self.show_ids.setChecked(opened)
+
+    def set_locked(self, locked: bool) -> None:
+        """Keep the prompt as it is while a run goes on; it stays readable."""
+        self.editor.setReadOnly(locked)
+        self.template.setEnabled(not locked)
+        self.library.setEnabled(not locked)
+        reason = "The prompt waits for the next run." if locked else ""
+        for control in (self.editor, self.template, self.library):
+            control.setToolTip(reason)
+
+    def _name_controls(self) -> None:
+        self.editor.setProperty("field", True)
+        self.editor.setAccessibleName("Prompt")
+        self.editor.setPlaceholderText("What the target continues")
+        self.editor.setMinimumHeight(110)
+        self.template.setAccessibleDescription("Wrap the prompt in the chat template.")
+        self.ids.setProperty("field", True)
+        self.ids.setAccessibleName("Token ids of the prompt")
+        self.ids.setFixedHeight(140)
+        self.ids.setVisible(False)
+        self.show_ids.setCheckable(True)
+        self.show_ids.setAccessibleDescription("Show the ids that the prompt becomes.")
+        self.library.setAccessibleDescription("Choose a prompt by kind of text.")
+        self.library.setMenu(self._menu())
+        self._restyle()
+
+    def _place(self) -> None:
+        column = QVBoxLayout(self, spacing=GAP)
+        column.setContentsMargins(0, 0, 0, 0)
+        head = QHBoxLayout()
+        head.addWidget(section_title("Prompt"), 1)
+        head.addWidget(self.library)
+        column.addLayout(head)
+        column.addWidget(self.editor)
+        foot = QHBoxLayout()
+        foot.addWidget(self.template, 1)
+        foot.addWidget(self.show_ids)
+        column.addLayout(foot)
+        column.addWidget(self.count)
+        column.addWidget(self.ids)
+
+    def _wire(self) -> None:
+        self.editor.textChanged.connect(self._settle.start)
+        self.template.toggled.connect(self._settle.start)
+        self._settle.timeout.connect(self._on_settled)
+        self.show_ids.toggled.connect(self._on_ids_toggled)
+        notifier().changed.connect(self._restyle)
+
+    def _menu(self) -> QMenu:
+        menu = QMenu(self)
+        kinds: dict[str, QMenu] = {}
+        for preset in library():
+            if preset.kind not in kinds:
+                kinds[preset.kind] = menu.addMenu(preset.kind.capitalize())
+            action = kinds[preset.kind].addAction(preset.title)
+            action.setData(preset)
+        menu.triggered.connect(self._on_preset_chosen)
+        return menu
+
+    @Slot(QAction)
+    def _on_preset_chosen(self, action: QAction) -> None:
+        self.start_with(action.data())
+        self.editor.setFocus()
+
+    @Slot()
+    def _on_settled(self) -> None:
+        self.changed.emit()
+
+    @Slot(bool)
+    def _on_ids_toggled(self, opened: bool) -> None:
+        self.show_ids.setText("Hide ids" if opened else "Show ids")
+        self.ids.setVisible(opened)
+
+    @Slot()
+    @Slot(object)
+    def _restyle(self, theme: object = None) -> None:
+        self.ids.setFont(token_font("small"))

@@ -1,0 +1,3 @@
+"""The names of the appearances a person can choose. No Qt in here."""
+
+THEMES = ("system", "light", "dark", "high-contrast")
