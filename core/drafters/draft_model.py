@@ -19,10 +19,20 @@ _STEP_LIMIT = 16  # a longer gap is caught up with as a prefill
 
 
 class DraftModel:
-    """Draws each proposal from its own distribution, given the ones before it."""
+    """Draws each proposal from its own distribution, given the ones before it.
 
-    def __init__(self, model: Model, capacity: int) -> None:
+    Args:
+        model: the draft's weights.
+        capacity: tokens that a run may reach.
+        vocabulary: V, ids of the target's tokenizer; wider rows are cut to it, since
+            a draft's head may have more. None takes the draft's own tokenizer's.
+    """
+
+    def __init__(
+        self, model: Model, capacity: int, vocabulary: int | None = None
+    ) -> None:
         self._model = model
+        self._vocabulary = vocabulary or model.facts.vocabulary_size
         self._runner = model.new_runner(min(capacity, model.facts.context_length))
 
     @property
@@ -51,7 +61,7 @@ class DraftModel:
         logits = self._catch_up(prefix.ids)
         for place in range(lookahead):
             if place:
-                logits = self._runner.step(ids[-1:])[-1]
+                logits = self._step(ids[-1:])
             # The runner writes over its logits, so what is kept must be a copy.
             row = penalise(logits, ids, prefix.prompt_length, settings).clone()
             scores.append(require_numbers(row, self.facts.name))  # [V]
@@ -71,7 +81,11 @@ class DraftModel:
         if len(missed) > _STEP_LIMIT:
             self._runner.prefill(missed[:-1])
             missed = missed[-1:]
-        return self._runner.step(missed)[-1]
+        return self._step(missed)
+
+    def _step(self, ids: Sequence[int]) -> Tensor:
+        """Return the logits after the last of ``ids``, cut to the vocabulary: [V]."""
+        return self._runner.step(ids)[-1, : self._vocabulary]
 
     def observe(self, num_accepted: int) -> None:
         """Nothing to learn."""
