@@ -1,0 +1,1 @@
+"""Measuring and checking a pair: what it costs, and whether it is lossless."""
