@@ -43,12 +43,15 @@ class LaneHeader(QWidget):
         top = QHBoxLayout()
         top.addWidget(self._title, 1)
         top.addWidget(self._rate)
+        words = QVBoxLayout()
+        words.setContentsMargins(14, 9, 14, 5)
+        words.setSpacing(2)
+        words.addLayout(top)
+        words.addWidget(self._line)
         layout = QVBoxLayout(self)
-        layout.setContentsMargins(14, 9, 14, 0)
-        layout.setSpacing(2)
-        layout.addLayout(top)
-        layout.addWidget(self._line)
-        layout.addSpacing(5)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addLayout(words)
         layout.addWidget(self._bar)
 
     def set_title(self, text: str) -> None:
@@ -59,6 +62,12 @@ class LaneHeader(QWidget):
         """Show the cumulative rate, or that there is none yet."""
         known = tokens_per_second is not None
         self._rate.setText(f"{tokens_per_second:.1f} tok/s" if known else NO_RATE)
+
+    def clear(self) -> None:
+        """Show neither a rate nor a line: nothing has run."""
+        self._rate.clear()
+        self.set_line("")
+        self.set_progress(None)
 
     def set_line(self, text: str, role: str = "muted") -> None:
         """Show how far the lane is, or what a person should know of it."""

@@ -77,6 +77,7 @@ class LaneView(QFrame):
         self._forget()
         self.tokens.clear()
         self._stack.setCurrentWidget(self._empty)
+        self.header.clear()
         self.header.set_title(self._title(None))
 
     def _forget(self) -> None:
@@ -161,7 +162,7 @@ class LaneView(QFrame):
         ending = event.error if event.error else ENDINGS[event.summary.stop_reason]
         role = "error" if failed else "warning" if self._note else "muted"
         self.header.set_line(f"{self._progress()} · {ending}", role)
-        announce(self.tokens, f"{self._progress()}, {ending}. {event.summary.text}")
+        announce(self.tokens, f"{self._progress()} · {ending}")
 
     def _title(self, lookahead: int | None) -> str:
         if self.lane is Lane.PLAIN:

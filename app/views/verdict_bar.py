@@ -2,18 +2,114 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from core.events import Event
+from app.fonts import text_font
+from app.theme import Theme, notifier
+from app.views import verdict_sentences
+from app.views.elided import ElidedLabel
+from app.views.verdict_sentences import Verdict
+from core.events import Event, RaceFinished, RaceStarted, RepeatFinished, RunStarted
 
 
 class VerdictBar(QFrame):
-    """What a race says, in one number and two lines.
+    """Shows the speed-up of the last race and what it is worth.
 
     Signals:
         none.
     """
 
-    def on_event(self, event: Event) -> None: ...
-    def clear(self) -> None: ...
-    def set_badge(self, text: str) -> None: ...
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("card", True)
+        self._figure = QLabel()
+        self._headline = ElidedLabel()
+        self._detail = ElidedLabel("muted")
+        self._shared = ElidedLabel("muted")
+        self._shared.setText(verdict_sentences.SHARED)
+        self._chip = QLabel()
+        self._badge = QLabel()
+        self._arrange()
+        notifier().changed.connect(self._on_theme_changed)
+        self.clear()
+
+    def _arrange(self) -> None:
+        self._badge.setProperty("role", "section")
+        right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        self._chip.setAlignment(right)
+        self._badge.setAlignment(right)
+        words, side = QVBoxLayout(), QVBoxLayout()
+        for layout, labels in (
+            (words, (self._headline, self._detail, self._shared)),
+            (side, (self._chip, self._badge)),
+        ):
+            layout.setSpacing(1)
+            for label in labels:
+                layout.addWidget(label)
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(14, 6, 14, 6)
+        layout.setSpacing(14)
+        layout.addWidget(self._figure)
+        layout.addLayout(words, 1)
+        layout.addLayout(side)
+
+    def clear(self) -> None:
+        """Forget the race."""
+        self._repeats, self._repeat = 0, 0
+        self._last: RepeatFinished | None = None
+        self._tell(verdict_sentences.empty())
+
+    def set_badge(self, text: str) -> None:
+        """Say how the number came about: MEASURED, RECORDED or nothing."""
+        self._badge.setText(text)
+
+    def on_event(self, event: Event) -> None:
+        """Take in one event."""
+        match event:
+            case RaceStarted():
+                self.clear()
+                self._repeats = event.repeats
+                self._tell_running()
+            case RunStarted(repeat=repeat) if self._repeats:
+                self._repeat = repeat
+                self._tell_running()
+            case RunStarted():
+                self.clear()
+            case RepeatFinished():
+                self._last = event
+                self._tell_running()
+            case RaceFinished():
+                self._repeats = 0
+                self._tell(verdict_sentences.finished(event))
+                self._figure.setToolTip(verdict_sentences.lane_times(event))
+            case _:
+                pass
+
+    def _tell_running(self) -> None:
+        repeat = min(self._repeat, self._repeats)
+        self._tell(verdict_sentences.running(repeat, self._repeats, self._last))
+
+    def _tell(self, verdict: Verdict) -> None:
+        self._verdict = verdict
+        self._figure.setText(verdict.figure)
+        self._figure.setToolTip("")
+        self._headline.setText(verdict.headline)
+        self._detail.setText(verdict.detail)
+        self._chip.setText(verdict.chip)
+        self.setAccessibleName("Verdict")
+        spoken = (verdict.figure, verdict.headline, verdict.detail, verdict.chip)
+        self.setAccessibleDescription(" ".join(filter(None, spoken)))
+        self._dress(Theme.current())
+
+    def _dress(self, theme: Theme) -> None:
+        self._figure.setFont(text_font("figure", bold=True))
+        width = self._figure.fontMetrics().horizontalAdvance("0.00×")
+        self._figure.setMinimumWidth(width)  # so that no number moves the words
+        color = theme.color(self._verdict.role).name()
+        self._figure.setStyleSheet(f"color: {color}")
+        self._chip.setStyleSheet(f"color: {color}; font-weight: 600")
+
+    @Slot(object)
+    def _on_theme_changed(self, theme: Theme) -> None:
+        self._dress(theme)
