@@ -7,15 +7,37 @@ work in their own thread, and not pulling is pausing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
-from core.config import DecodingRequest, PairConfig
+from core.background import with_progress
+from core.config import DecodingRequest, DrafterKind, ModelConfig, PairConfig
 from core.control import Control
-from core.events import Event
+from core.errors import ConfigurationError
+from core.events import Event, Lane, LoadProgress, ModelFacts, PairLoaded
+from core.machine import describe_machine
+from core.runtime.device_lock import DEVICE_LOCK
+
+if TYPE_CHECKING:
+    from core.checkpoints.loading import LoadedModel
+    from core.decoding.lane import LanePlan
+    from core.drafters.protocol import Drafter
+
+Report = Callable[[LoadProgress], None]
 
 
 class Session:
     """A loaded pair and what can be done with it."""
+
+    def __init__(self) -> None:
+        self._pair: PairConfig | None = None
+        self._target: LoadedModel | None = None
+        self._draft: LoadedModel | None = None
+
+    @property
+    def pair(self) -> PairConfig | None:
+        """The loaded pair, or None."""
+        return self._pair
 
     def load(self, pair: PairConfig, control: Control) -> Iterator[Event]:
         """Load ``pair``, keeping the previous one usable until it is ready.
@@ -25,7 +47,91 @@ class Session:
         Raises:
             CoreError: with the sentence for the person; the previous pair stays.
         """
-        raise NotImplementedError
+        if pair == self._pair:
+            yield self._loaded()
+            return
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a load", control.should_stop) as held:
+            if not held:
+                return
+            loaded = yield from with_progress(
+                lambda report: self._load(pair, report, control.should_stop)
+            )
+        if loaded is not None:
+            self._target, self._draft = loaded
+            self._pair = pair
+            yield self._loaded()
+
+    def _load(
+        self, pair: PairConfig, report: Report, should_stop: Callable[[], bool]
+    ) -> tuple[LoadedModel, LoadedModel | None] | None:
+        """Load what is not loaded yet; None when cancelled."""
+        report(LoadProgress("Starting torch"))
+        from core.checkpoints.progress import Cancelled
+
+        try:
+            target = self._model(pair.target, report, should_stop)
+            if pair.drafter is not DrafterKind.CHECKPOINT or pair.draft is None:
+                return target, None
+            from core.checkpoints.pairing import require_fit
+
+            require_fit(pair.target.reference, pair.draft.reference)
+            draft = target
+            if pair.draft != pair.target:
+                draft = self._model(pair.draft, report, should_stop)
+            return target, draft
+        except Cancelled:
+            return None
+
+    def _model(
+        self, config: ModelConfig, report: Report, should_stop: Callable[[], bool]
+    ) -> LoadedModel:
+        """Return the model if it is loaded already, else load it."""
+        from core.checkpoints.loading import load_model
+
+        if self._pair and self._target and config == self._pair.target:
+            return self._target
+        if self._pair and self._draft and config == self._pair.draft:
+            return self._draft
+        return load_model(config, report, should_stop)
+
+    def _loaded(self) -> PairLoaded:
+        target, draft = self._require_target(), self._drafter_facts()
+        notes = list(target.notes)
+        if self._draft is not None:
+            notes += self._draft.notes
+            if self._draft is self._target:
+                notes.append(
+                    "Draft and target are the same checkpoint: every proposal will be "
+                    "accepted, and it cannot be faster than plain decoding."
+                )
+        return PairLoaded(target.facts, draft, tuple(dict.fromkeys(notes)))
+
+    def _require_target(self) -> LoadedModel:
+        if self._target is None:
+            raise ConfigurationError("No target is loaded; choose one and load it.")
+        return self._target
+
+    def _drafter_facts(self) -> ModelFacts | None:
+        new_drafter = self._new_drafter()
+        return None if new_drafter is None else new_drafter(1).facts
+
+    def _new_drafter(self) -> Callable[[int], Drafter] | None:
+        """Return what makes a drafter for a capacity in tokens, or None."""
+        assert self._pair is not None
+        target, draft = self._require_target(), self._draft
+        if self._pair.drafter is DrafterKind.LOOKUP:
+            from core.drafters.prompt_lookup import PromptLookup
+
+            facts = target.facts
+            return lambda capacity: PromptLookup(
+                facts.vocabulary_size, facts.context_length
+            )
+        if draft is None:
+            return None
+        from core.drafters.draft_model import DraftModel
+
+        return lambda capacity: DraftModel(draft.model, capacity)
 
     def run(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
         """Decode one prompt speculatively (or plainly where no drafter is loaded).
@@ -35,18 +141,90 @@ class Session:
         has begun. Lane is SPECULATIVE with a drafter, else PLAIN.
 
         Raises:
-            CoreError: before RunStarted only (bad prompt, no room, nothing loaded).
+            CoreError: before RunStarted (bad prompt, no room, nothing loaded), or after
+                RunFinished when the run broke.
         """
-        raise NotImplementedError
+        self._require_target()
+        from core.decoding.lane import LaneRun
+
+        lane = Lane.PLAIN if self._new_drafter() is None else Lane.SPECULATIVE
+        plan = self._plan(request, lane)
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a run", control.should_stop) as held:
+            if held:
+                run = LaneRun(plan, control.settings, control.should_stop)
+                yield from run.events()
 
     def race(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
         """Race speculative against plain decoding by turns.
 
         Yields RaceStarted, then for the warm-up (repeat 0) and each repeat both lanes'
         events interleaved and RepeatFinished, then RaceFinished.
+
+        Raises:
+            CoreError: as :meth:`run`, or if there is no drafter to race.
         """
-        raise NotImplementedError
+        target = self._require_target()
+        if self._new_drafter() is None:
+            raise ConfigurationError(
+                "A race needs a drafter, and none is chosen; pick prompt lookup or a "
+                "draft checkpoint."
+            )
+        from core.decoding.race import Race
+
+        plans = {lane: self._plan(request, lane) for lane in Lane}
+        memory = self._race_memory(len(plans[Lane.PLAIN].prompt_ids), request)
+        machine = describe_machine(target.facts.device)
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a race", control.should_stop) as held:
+            if held:
+                race = Race(plans, request.repeats, control, machine, memory)
+                yield from race.events()
+
+    def _plan(self, request: DecodingRequest, lane: Lane) -> LanePlan:
+        from core.decoding.lane import LanePlan, plan_limits
+        from core.decoding.prompting import encode_prompt
+
+        target = self._require_target()
+        ids = encode_prompt(target.tokenizer, request)
+        plan_limits(target.facts, len(ids), request.config)
+        return LanePlan(
+            run_id=request.run_id,
+            lane=lane,
+            target=target.model,
+            tokenizer=target.tokenizer,
+            eos_ids=target.eos_ids,
+            prompt_ids=ids,
+            settings=request.config,
+            new_drafter=self._new_drafter() if lane is Lane.SPECULATIVE else None,
+        )
+
+    def _race_memory(self, prompt_length: int, request: DecodingRequest) -> int:
+        """Return weights and caches of both lanes in bytes."""
+        target, capacity = self._require_target(), prompt_length
+        capacity += request.config.max_new_tokens
+        total = target.facts.memory_bytes + 2 * target.model.cache_bytes(capacity)
+        if self._draft is None:
+            return total
+        shared = self._draft is target
+        weights = 0 if shared else self._draft.facts.memory_bytes
+        return total + weights + self._draft.model.cache_bytes(capacity)
 
     def prompt_tokens(self, request: DecodingRequest) -> tuple[tuple[int, str], ...]:
         """Return the (id, label) pairs that ``request`` would be decoded from."""
-        raise NotImplementedError
+        from core.decoding.detokenizer import TokenLabels
+        from core.decoding.prompting import encode_prompt
+
+        tokenizer = self._require_target().tokenizer
+        label = TokenLabels(tokenizer)
+        return tuple((i, label(i)) for i in encode_prompt(tokenizer, request))
+
+    def close(self) -> None:
+        """Let go of the models and their memory."""
+        self._pair = self._target = self._draft = None
+
+    def _wait(self) -> Iterator[Event]:
+        """Say what holds the device, if anything does."""
+        holder = DEVICE_LOCK.holder()
+        if holder:
+            yield LoadProgress(f"Waiting for {holder} to end")

@@ -1,1 +1,59 @@
 """The command line, one command a file; the proof that Qt is not needed."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from core.errors import CoreError
+
+DONE, OUR_FAULT, BAD_INPUT, CHECK_FAILED, CANCELLED = 0, 1, 2, 3, 130
+
+COMMANDS = {
+    "run": "decode one prompt and print the tokens and the totals",
+    "race": "race speculative against plain decoding",
+    "inspect": "say what a checkpoint is and whether a pair fits",
+    "demo": "fetch or show the demo pair",
+    "doctor": "say what a bug report needs to know of this machine",
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit code.
+
+    0 done, 1 our fault, 2 the user's input, 3 a check failed, 130 cancelled.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    if not arguments or arguments[0] not in COMMANDS:
+        parser.parse_args(arguments)  # prints help, version or what is wrong
+        parser.print_help()
+        return DONE
+    command = importlib.import_module(f"core.cli.{arguments[0]}")
+    options = command.parser(arguments[0]).parse_args(arguments[1:])
+    try:
+        return command.main(options)
+    except CoreError as error:
+        print(f"draftrace: {error.sentence}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        print("draftrace: cancelled.", file=sys.stderr)
+        return CANCELLED
+
+
+def _parser() -> argparse.ArgumentParser:
+    from core.machine import package_version
+
+    lines = "\n".join(f"  {name:<10}{text}" for name, text in COMMANDS.items())
+    parser = argparse.ArgumentParser(
+        prog="draftrace",
+        description="Watch, tune and race speculative sampling.",
+        epilog=f"commands:\n{lines}\n\nWithout a command the window opens.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage="draftrace [command] [options]",
+    )
+    version = package_version("draftrace")
+    parser.add_argument("--version", action="version", version=f"draftrace {version}")
+    return parser

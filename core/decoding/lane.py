@@ -1,7 +1,7 @@
 """One lane of one run, as a generator of events with its own clock.
 
-The clock counts the lane's own work only: it stands still while nobody pulls, so pausing
-and the other lane of a race cost it nothing.
+The clock counts the lane's own work only: it stands still while nobody pulls, so
+pausing costs it nothing, nor does the other lane of a race.
 """
 
 from __future__ import annotations

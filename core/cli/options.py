@@ -1,0 +1,158 @@
+"""Options that mean the same in every command, and what they are turned into."""
+
+from __future__ import annotations
+
+import argparse
+import uuid
+from pathlib import Path
+
+from core.config import (
+    Coupling,
+    DecodingConfig,
+    DecodingRequest,
+    DrafterKind,
+    FieldInfo,
+    ModelConfig,
+    PairConfig,
+    describe,
+)
+from core.errors import ConfigurationError, PromptError
+
+DEMO = "demo"
+_PLAIN_NUMBERS = (
+    "temperature",
+    "top_p",
+    "top_k",
+    "min_p",
+    "repetition_penalty",
+    "presence_penalty",
+    "frequency_penalty",
+    "no_repeat_ngram",
+    "seed",
+    "max_new_tokens",
+)
+
+
+def add_pair_options(parser: argparse.ArgumentParser) -> None:
+    """Add what chooses the models."""
+    group = parser.add_argument_group("pair")
+    group.add_argument("--demo", action="store_true", help="use the demo pair")
+    group.add_argument(
+        "--target", help="folder, GGUF file, hub id or 'demo' (the default)"
+    )
+    group.add_argument(
+        "--draft", help="folder, GGUF file, hub id, 'demo-draft', 'lookup' or 'none'"
+    )
+    group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
+    group.add_argument(
+        "--dtype", default="auto", help="auto, float32, bfloat16 or float16"
+    )
+
+
+def add_decoding_options(parser: argparse.ArgumentParser) -> None:
+    """Add what changes the output; limits and words come from the settings."""
+    group = parser.add_argument_group("decoding")
+    fields, defaults = describe(), DecodingConfig()
+    group.add_argument("--k", type=int, default=None, help=_help(fields["lookahead"]))
+    for name in _PLAIN_NUMBERS:
+        value = getattr(defaults, name)
+        flag = "--" + name.replace("_", "-")
+        group.add_argument(
+            flag, type=type(value), default=value, help=_help(fields[name])
+        )
+    group.add_argument(
+        "--coupling",
+        default=str(defaults.coupling),
+        choices=[str(c) for c in Coupling],
+        help=_help(fields["coupling"]),
+    )
+    group.add_argument(
+        "--stop", action="append", default=[], help="end before this text (repeatable)"
+    )
+    group.add_argument(
+        "--ignore-eos", action="store_true", help=_help(fields["ignore_eos"])
+    )
+
+
+def _help(info: FieldInfo) -> str:
+    if info.minimum is None or info.maximum is None:
+        return info.help
+    return f"{info.help} ({info.minimum:g} to {info.maximum:g})"
+
+
+def add_prompt_options(parser: argparse.ArgumentParser) -> None:
+    """Add what is decoded, and how the result is printed."""
+    group = parser.add_argument_group("prompt")
+    group.add_argument("--prompt", help="the text (default: the demo's copying prompt)")
+    group.add_argument("--prompt-file", type=Path, help="a UTF-8 text file")
+    group.add_argument("--raw", action="store_true", help="no chat template")
+    group.add_argument("--trace", type=Path, metavar="FILE", help="keep every event")
+    group.add_argument("--json", action="store_true", help="print one JSON object")
+
+
+def pair_from(options: argparse.Namespace) -> PairConfig:
+    """Return the pair that the options name; the demo pair without any.
+
+    Raises:
+        ConfigurationError: if ``--demo`` and ``--target`` contradict each other.
+    """
+    if options.demo and options.target not in (None, DEMO):
+        raise ConfigurationError(
+            f"--demo and --target {options.target} name two targets; give one of them."
+        )
+    target = ModelConfig(options.target or DEMO, options.device, options.dtype)
+    draft = options.draft or "lookup"
+    if draft in (DrafterKind.LOOKUP, DrafterKind.NONE):
+        return PairConfig(target, DrafterKind(draft))
+    model = ModelConfig(draft, options.device, options.dtype)
+    return PairConfig(target, DrafterKind.CHECKPOINT, model)
+
+
+def config_from(options: argparse.Namespace) -> DecodingConfig:
+    """Return the settings that the options name.
+
+    Raises:
+        ConfigurationError: if one is outside its limits.
+    """
+    numbers = {name: getattr(options, name) for name in _PLAIN_NUMBERS}
+    lookahead = {} if options.k is None else {"lookahead": options.k}
+    return DecodingConfig(
+        **numbers,
+        **lookahead,
+        coupling=Coupling(options.coupling),
+        stop=tuple(options.stop),
+        ignore_eos=options.ignore_eos,
+    )
+
+
+def request_from(options: argparse.Namespace, repeats: int = 3) -> DecodingRequest:
+    """Return what the options ask to decode."""
+    return DecodingRequest(
+        run_id=uuid.uuid4().hex[:12],
+        prompt=_prompt(options),
+        config=config_from(options),
+        use_chat_template=not options.raw,
+        repeats=repeats,
+    )
+
+
+def _prompt(options: argparse.Namespace) -> str:
+    if options.prompt is not None and options.prompt_file is not None:
+        raise PromptError("--prompt and --prompt-file name two prompts; give one.")
+    if options.prompt is not None:
+        return options.prompt
+    if options.prompt_file is not None:
+        return _read(options.prompt_file)
+    from core.prompts import start_prompt
+
+    return start_prompt().text
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
+        raise PromptError(
+            f"Cannot read the prompt file {path.name}: {reason}.", path=str(path)
+        ) from error

@@ -1,0 +1,38 @@
+"""The library of prompts by kind of text."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+
+import resources
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One prompt of the library.
+
+    Attributes:
+        kind: code, summary, prose, translation, maths or repetition.
+        title: a few words.
+        text: what is decoded.
+        chat: made for the chat template.
+    """
+
+    kind: str
+    title: str
+    text: str
+    chat: bool = True
+
+
+@cache
+def library() -> tuple[Prompt, ...]:
+    """Return all prompts, in the order of the file."""
+    entries = tomllib.loads(resources.text("presets/prompts.toml"))["prompt"]
+    return tuple(Prompt(**entry) for entry in entries)
+
+
+def start_prompt() -> Prompt:
+    """Return the prompt that a first race is run on: the first one that copies."""
+    return next(p for p in library() if p.kind == "repetition")
