@@ -9,7 +9,7 @@ from pathlib import Path
 _HIDDEN = ("__pycache__", "__init__.py")
 
 
-class UnknownResourceError(LookupError):
+class UnknownResourceError(FileNotFoundError):
     """No resource has this name; the message lists those near it."""
 
 
