@@ -19,7 +19,7 @@ def test_folder_is_described_from_its_headers(whole):
     assert facts.kind is CheckpointKind.FOLDER
     assert (facts.name, facts.architecture) == ("tiny-llama", "llama")
     assert (facts.num_layers, facts.hidden_size) == (2, 32)
-    assert (facts.vocabulary_size, facts.tokenizer_size) == (260, 257)
+    assert (facts.vocabulary_size, facts.tokenizer_size) == (260, 258)
     assert (facts.context_length, facts.dtype) == (64, "float32")
     assert facts.cache_values_per_token == 2 * 2 * 2 * 8
     assert facts.problem is None
@@ -36,7 +36,7 @@ def test_gguf_is_described_from_its_header(whole_gguf):
     facts = inspect_checkpoint(whole_gguf)
     assert facts.kind is CheckpointKind.GGUF
     assert (facts.name, facts.architecture, facts.num_layers) == ("tiny", "llama", 2)
-    assert (facts.vocabulary_size, facts.tokenizer_size) == (257, 257)
+    assert (facts.vocabulary_size, facts.tokenizer_size) == (258, 258)
     assert (facts.licence, facts.has_chat_template) == ("apache-2.0", True)
     assert facts.cache_values_per_token == 2 * 2 * 2 * 8
 

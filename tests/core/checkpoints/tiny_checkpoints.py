@@ -12,10 +12,10 @@ TEMPLATE = "{% for m in messages %}{{ m['role'] }}: {{ m['content'] }}\n{% endfo
 
 
 def byte_tokens(extra: tuple[str, ...] = ()) -> dict[str, int]:
-    """Return a vocabulary of one end token, all bytes, and ``extra``."""
+    """Return a vocabulary of one end token, all bytes, one longer token, ``extra``."""
     from tokenizers.pre_tokenizers import ByteLevel
 
-    letters = [EOS, *sorted(ByteLevel.alphabet()), *extra]
+    letters = [EOS, *sorted(ByteLevel.alphabet()), "Ġt", *extra]
     return {token: i for i, token in enumerate(letters)}
 
 

@@ -1,0 +1,65 @@
+"""How much memory a pair needs, before it is loaded."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.checkpoints.facts import CheckpointFacts, CheckpointKind
+from core.checkpoints.inspection import inspect_checkpoint
+from core.checkpoints.loading import load_model
+from core.checkpoints.memory import estimate
+from core.config import ModelConfig
+
+TARGET = CheckpointFacts(
+    CheckpointKind.FOLDER, "t", "t", num_parameters=1000, vocabulary_size=50,
+    cache_values_per_token=16,
+)  # fmt: skip
+DRAFT = CheckpointFacts(
+    CheckpointKind.FOLDER, "d", "d", num_parameters=100, vocabulary_size=40,
+    cache_values_per_token=4,
+)  # fmt: skip
+
+
+def _estimate(draft=DRAFT, racing=False, **more):
+    options = {"capacity": 100, "lookahead": 4, "racing": racing, **more}
+    return estimate(TARGET, draft, **options)
+
+
+def test_every_part_is_counted():
+    found = _estimate()
+    assert found.weights_bytes == 4 * 1100
+    assert found.cache_bytes == 4 * 100 * 20
+    assert found.logits_bytes == 3 * 4 * (5 * 50 + 4 * 40)
+    parts = found.weights_bytes + found.cache_bytes + found.logits_bytes
+    assert found.total_bytes == parts + found.scratch_bytes
+    assert found.free_bytes > 0
+
+
+def test_race_keeps_two_caches_of_the_target():
+    more = _estimate(racing=True).cache_bytes - _estimate().cache_bytes
+    assert more == 4 * 100 * 16
+
+
+def test_half_precision_halves_weights_and_caches():
+    half = _estimate(dtype="bfloat16")
+    assert half.weights_bytes == 2 * 1100
+    assert half.cache_bytes == 2 * 100 * 20
+
+
+def test_without_a_draft_only_the_target_counts():
+    found = _estimate(draft=None)
+    assert found.weights_bytes == 4000
+    assert found.logits_bytes == 3 * 4 * 5 * 50
+
+
+def test_context_that_cannot_fit_is_seen():
+    assert not _estimate(capacity=10**13).fits
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_estimate_is_what_the_model_takes(whole, dtype):
+    facts = inspect_checkpoint(whole)
+    model = load_model(ModelConfig(str(whole), dtype=dtype)).model
+    found = estimate(facts, None, capacity=32, lookahead=4, racing=False, dtype=dtype)
+    assert found.weights_bytes == model.facts.memory_bytes
+    assert found.cache_bytes == model.cache_bytes(32)
