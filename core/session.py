@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 
 Report = Callable[[LoadProgress], None]
 
+NOT_BIT_IDENTICAL = (
+    "Not bit-identical: this model's rows depend on how many are computed together, so "
+    "near ties may fall differently in the two lanes."
+)
+
 
 class Session:
     """A loaded pair and what can be done with it."""
@@ -33,16 +38,25 @@ class Session:
         self._pair: PairConfig | None = None
         self._target: LoadedModel | None = None
         self._draft: LoadedModel | None = None
+        self._pair_notes: tuple[str, ...] = ()
 
     @property
     def pair(self) -> PairConfig | None:
         """The loaded pair, or None."""
         return self._pair
 
-    def load(self, pair: PairConfig, control: Control) -> Iterator[Event]:
+    def load(
+        self, pair: PairConfig, control: Control, *, allow_download: bool = False
+    ) -> Iterator[Event]:
         """Load ``pair``, keeping the previous one usable until it is ready.
 
         Yields LoadProgress, then PairLoaded. Ends without PairLoaded when cancelled.
+
+        Args:
+            pair: what to load.
+            control: stops it.
+            allow_download: fetch what is not on this machine; without it the network
+                is never touched.
 
         Raises:
             CoreError: with the sentence for the person; the previous pair stays.
@@ -55,7 +69,9 @@ class Session:
             if not held:
                 return
             loaded = yield from with_progress(
-                lambda report: self._load(pair, report, control.should_stop)
+                lambda report: self._load(
+                    pair, report, control.should_stop, allow_download
+                )
             )
         if loaded is not None:
             self._target, self._draft = loaded
@@ -63,25 +79,40 @@ class Session:
             yield self._loaded()
 
     def _load(
-        self, pair: PairConfig, report: Report, should_stop: Callable[[], bool]
+        self,
+        pair: PairConfig,
+        report: Report,
+        should_stop: Callable[[], bool],
+        allow_download: bool,
     ) -> tuple[LoadedModel, LoadedModel | None] | None:
-        """Load what is not loaded yet; None when cancelled."""
+        """Judge the pair, then load what is not loaded yet; None when cancelled."""
         report(LoadProgress("Starting torch"))
-        from core.checkpoints.progress import Cancelled
+        from core.checkpoints.loading import fetch
+        from core.checkpoints.progress import Cancelled, Work
 
+        wanted = [pair.target] if pair.draft is None else [pair.target, pair.draft]
         try:
-            target = self._model(pair.target, report, should_stop)
-            if pair.drafter is not DrafterKind.CHECKPOINT or pair.draft is None:
-                return target, None
-            from core.checkpoints.pairing import require_fit
-
-            require_fit(pair.target.reference, pair.draft.reference)
-            draft = target
-            if pair.draft != pair.target:
-                draft = self._model(pair.draft, report, should_stop)
-            return target, draft
+            if allow_download:
+                for model in wanted:
+                    fetch(model.reference, Work(report, should_stop))
+            self._require_fit(pair)
+            models = [self._model(model, report, should_stop) for model in wanted]
         except Cancelled:
             return None
+        return models[0], models[1] if len(models) > 1 else None
+
+    def _require_fit(self, pair: PairConfig) -> None:
+        """Refuse a draft with other tokens before a single weight is read."""
+        from core.checkpoints.inspection import inspect_checkpoint
+        from core.checkpoints.pairing import judge_pair, require_fit
+
+        if pair.draft is None:
+            return
+        target = inspect_checkpoint(pair.target.reference)
+        draft = inspect_checkpoint(pair.draft.reference)
+        verdict = judge_pair(target, draft)
+        require_fit(verdict)
+        self._pair_notes = verdict.notes
 
     def _model(
         self, config: ModelConfig, report: Report, should_stop: Callable[[], bool]
@@ -96,16 +127,11 @@ class Session:
         return load_model(config, report, should_stop)
 
     def _loaded(self) -> PairLoaded:
-        target, draft = self._require_target(), self._drafter_facts()
-        notes = list(target.notes)
-        if self._draft is not None:
-            notes += self._draft.notes
-            if self._draft is self._target:
-                notes.append(
-                    "Draft and target are the same checkpoint: every proposal will be "
-                    "accepted, and it cannot be faster than plain decoding."
-                )
-        return PairLoaded(target.facts, draft, tuple(dict.fromkeys(notes)))
+        target, draft = self._require_target().model.facts, self._drafter_facts()
+        notes = list(self._pair_notes) if self._draft else []
+        if not all(facts.row_invariant for facts in (target, draft) if facts):
+            notes.append(NOT_BIT_IDENTICAL)
+        return PairLoaded(target, draft, tuple(notes))
 
     def _require_target(self) -> LoadedModel:
         if self._target is None:
@@ -123,7 +149,7 @@ class Session:
         if self._pair.drafter is DrafterKind.LOOKUP:
             from core.drafters.prompt_lookup import PromptLookup
 
-            facts = target.facts
+            facts = target.model.facts
             return lambda capacity: PromptLookup(
                 facts.vocabulary_size, facts.context_length
             )
@@ -174,7 +200,7 @@ class Session:
 
         plans = {lane: self._plan(request, lane) for lane in Lane}
         memory = self._race_memory(len(plans[Lane.PLAIN].prompt_ids), request)
-        machine = describe_machine(target.facts.device)
+        machine = describe_machine(target.device)
         yield from self._wait()
         with DEVICE_LOCK.acquire("a race", control.should_stop) as held:
             if held:
@@ -187,7 +213,7 @@ class Session:
 
         target = self._require_target()
         ids = encode_prompt(target.tokenizer, request)
-        plan_limits(target.facts, len(ids), request.config)
+        plan_limits(target.model.facts, len(ids), request.config)
         return LanePlan(
             run_id=request.run_id,
             lane=lane,
@@ -203,12 +229,12 @@ class Session:
         """Return weights and caches of both lanes in bytes."""
         target, capacity = self._require_target(), prompt_length
         capacity += request.config.max_new_tokens
-        total = target.facts.memory_bytes + 2 * target.model.cache_bytes(capacity)
+        total = target.model.facts.memory_bytes + 2 * target.model.cache_bytes(capacity)
         if self._draft is None:
             return total
-        shared = self._draft is target
-        weights = 0 if shared else self._draft.facts.memory_bytes
-        return total + weights + self._draft.model.cache_bytes(capacity)
+        draft = self._draft.model
+        weights = 0 if self._draft is target else draft.facts.memory_bytes
+        return total + weights + draft.cache_bytes(capacity)
 
     def prompt_tokens(self, request: DecodingRequest) -> tuple[tuple[int, str], ...]:
         """Return the (id, label) pairs that ``request`` would be decoded from."""

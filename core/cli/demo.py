@@ -41,7 +41,7 @@ def main(options: argparse.Namespace) -> int:
 
 def _fetch(file: Path | None, control: Control) -> None:
     from core.checkpoints import demo
-    from core.checkpoints.layer_skip import derive_layer_skipped
+    from core.checkpoints.layer_skipping import derive_layer_skipped
 
     progress = Progress()
     if file is None:

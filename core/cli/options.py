@@ -36,12 +36,14 @@ _PLAIN_NUMBERS = (
 def add_pair_options(parser: argparse.ArgumentParser) -> None:
     """Add what chooses the models."""
     group = parser.add_argument_group("pair")
-    group.add_argument("--demo", action="store_true", help="use the demo pair")
+    group.add_argument(
+        "--demo", action="store_true", help="use the demo pair, fetched if need be"
+    )
     group.add_argument(
         "--target", help="folder, GGUF file, hub id or 'demo' (the default)"
     )
     group.add_argument(
-        "--draft", help="folder, GGUF file, hub id, 'demo-draft', 'lookup' or 'none'"
+        "--draft", help="folder, GGUF file, hub id, 'demo-layers', 'lookup' or 'none'"
     )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     group.add_argument(

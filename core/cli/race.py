@@ -51,7 +51,9 @@ def main(options: argparse.Namespace) -> int:
     request, session = request_from(options, options.repeats), Session()
     control, watcher = Control(request.config), _Watcher()
     with interruptible(control):
-        loaded = load(session, pair_from(options), control)
+        # Asking for the demo pair by name is asking for its download.
+        pair = pair_from(options)
+        loaded = load(session, pair, control, allow_download=options.demo)
         with traced(options.trace, loaded, request.config) as write:
             listen(session.race(request, control), watcher.on_event, write)
     result = watcher.result

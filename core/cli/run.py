@@ -41,7 +41,9 @@ def main(options: argparse.Namespace) -> int:
     control = Control(request.config)
     printer = _Printer(as_json=options.json)
     with interruptible(control):
-        loaded = load(session, pair_from(options), control)
+        # Asking for the demo pair by name is asking for its download.
+        pair = pair_from(options)
+        loaded = load(session, pair, control, allow_download=options.demo)
         with traced(options.trace, loaded, request.config) as write:
             listen(session.run(request, control), printer.on_event, write)
     summary = printer.summary

@@ -60,14 +60,16 @@ def interruptible(control: Control) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def load(session: Session, pair: PairConfig, control: Control) -> PairLoaded:
+def load(
+    session: Session, pair: PairConfig, control: Control, *, allow_download: bool
+) -> PairLoaded:
     """Load a pair and show how far it is.
 
     Raises:
         KeyboardInterrupt: if it was cancelled.
     """
     progress, loaded = Progress(), None
-    for event in session.load(pair, control):
+    for event in session.load(pair, control, allow_download=allow_download):
         progress.on_event(event)
         loaded = event if isinstance(event, PairLoaded) else loaded
     progress.clear()

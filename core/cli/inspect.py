@@ -1,0 +1,111 @@
+"""``draftrace inspect``: what a checkpoint is, whether a pair fits, what it needs."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.progress import megabytes
+from core.cli import CHECK_FAILED, DONE, output
+from core.codec import encode
+from core.config import DrafterKind
+
+_CAPACITY = 2048  # tokens that the memory estimate is made for
+_WITHOUT_WEIGHTS = (None, *DrafterKind)
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the command's options."""
+    made = argparse.ArgumentParser(prog=f"draftrace {name}", description=__doc__)
+    made.add_argument("target", nargs="?", default="demo", help="folder, file or id")
+    made.add_argument("--draft", help="judge this draft for the target, too")
+    made.add_argument("--device", default="cpu", help="for the memory estimate")
+    made.add_argument("--dtype", default="auto", help="for the memory estimate")
+    made.add_argument("--json", action="store_true", help="print one JSON object")
+    return made
+
+
+def main(options: argparse.Namespace) -> int:
+    """Print the facts; exit 3 if the pair does not fit."""
+    from core.checkpoints.inspection import inspect_checkpoint
+
+    target = inspect_checkpoint(options.target)
+    draft = None
+    if options.draft not in _WITHOUT_WEIGHTS:
+        draft = inspect_checkpoint(options.draft)
+    facts = _findings(target, draft, options)
+    if options.json:
+        output.print_json(facts)
+    else:
+        print("\n".join(_lines(target, draft, facts)))
+    return DONE if facts["pair"] is None or facts["pair"]["fits"] else CHECK_FAILED
+
+
+def _findings(
+    target: CheckpointFacts, draft: CheckpointFacts | None, options: argparse.Namespace
+) -> dict[str, Any]:
+    from core.checkpoints.memory import estimate
+
+    needed = estimate(
+        target,
+        draft,
+        capacity=min(_CAPACITY, target.context_length),
+        lookahead=4,
+        racing=True,
+        device=options.device,
+        dtype=options.dtype,
+    )
+    return {
+        "target": encode(target),
+        "draft": encode(draft),
+        "pair": None if draft is None else _pair(target, draft),
+        "memory": encode(needed),
+    }
+
+
+def _pair(target: CheckpointFacts, draft: CheckpointFacts) -> dict[str, Any]:
+    from core.checkpoints.pairing import judge_pair
+
+    verdict = judge_pair(target, draft)
+    differing = [
+        {"id": i, "target": ours, "draft": theirs}
+        for i, ours, theirs in verdict.differing
+    ]
+    return {
+        "fits": verdict.fits,
+        "reasons": [{"sentence": r, "differing": differing} for r in verdict.reasons],
+        "notes": list(verdict.notes),
+    }
+
+
+def _lines(
+    target: CheckpointFacts, draft: CheckpointFacts | None, facts: dict[str, Any]
+) -> list[str]:
+    lines = _checkpoint("target", target)
+    if draft is not None:
+        lines += _checkpoint("draft", draft)
+    if facts["pair"] is not None:
+        lines.append("fits" if facts["pair"]["fits"] else "does not fit")
+        lines += [f"  {r['sentence']}" for r in facts["pair"]["reasons"]]
+        lines += [f"  {note}" for note in facts["pair"]["notes"]]
+    memory = facts["memory"]
+    lines.append(
+        f"memory for a race at {_CAPACITY:,} tokens: {megabytes(memory['total_bytes'])}"
+        f" needed, {megabytes(memory['free_bytes'])} free"
+    )
+    return lines
+
+
+def _checkpoint(role: str, facts: CheckpointFacts) -> list[str]:
+    template = "has a chat template" if facts.has_chat_template else "no chat template"
+    packed = f", {facts.quantization}" if facts.quantization else ""
+    return [
+        f"{role}: {facts.name} ({facts.kind})",
+        f"  {facts.architecture}, {facts.num_parameters / 1e6:.1f} M parameters, "
+        f"{facts.num_layers} layers, width {facts.hidden_size}",
+        f"  {facts.tokenizer_size:,} tokens in {facts.vocabulary_size:,} rows, "
+        f"context {facts.context_length:,}",
+        f"  {facts.dtype}{packed}, {megabytes(facts.size_bytes)}, {template}, "
+        f"licence {facts.licence or 'not named'}",
+    ]
