@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,8 +54,8 @@ def thin(x: Array, y: Array, limit: int = MAX_DRAWN) -> tuple[Array, Array]:
     if len(x) <= limit:
         return x, y
     stretches = limit // 2
-    edges = np.linspace(0, len(x), stretches + 1).astype(int)
-    kept = [_ends(y, a, b) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    edges = np.linspace(0, len(x), stretches + 1).astype(int).tolist()
+    kept = [_ends(y, a, b) for a, b in pairwise(edges)]
     picks = np.concatenate(kept)
     return x[picks], y[picks]
 

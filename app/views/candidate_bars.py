@@ -72,7 +72,7 @@ class CandidateBars(QWidget):
         for i, row in enumerate(self._rows, start=1):
             if (i + 1) * height > self.height() + 2:
                 break
-            self._paint_row(painter, row, i * height, height)
+            self._paint_row(painter, row, i * height + 2, height)
 
     def _paint_headings(self, painter: QPainter, height: int) -> None:
         painter.setFont(text_font("small"))

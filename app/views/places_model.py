@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
 
-from app.fonts import token_font
+from app.fonts import text_font, token_font
 from app.theme import Theme
 from app.views.figures import share
 from app.views.labels import DASH, number, visible, word
@@ -115,7 +115,7 @@ class PlacesModel(QAbstractTableModel):
             case Qt.ItemDataRole.TextAlignmentRole:
                 return _alignment(column)
             case Qt.ItemDataRole.FontRole:
-                return None if column == VERDICT else token_font()
+                return text_font("small") if column == VERDICT else token_font()
             case Qt.ItemDataRole.ForegroundRole:
                 return _ink(row, column)
             case Qt.ItemDataRole.BackgroundRole:

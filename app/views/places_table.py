@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QFontMetrics, QPalette
+from PySide6.QtGui import QFontMetrics, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
@@ -19,7 +19,7 @@ from app.theme import Theme, notifier
 from app.views.places_model import HEADINGS, VERDICT, PlacesModel
 from core.events import RoundFinished
 
-_STRETCHED = (1, VERDICT)
+PROPOSED = 1
 
 
 class RowDelegate(QStyledItemDelegate):
@@ -76,13 +76,23 @@ class PlacesTable(QTableView):
         header = self.horizontalHeader()
         header.setMinimumSectionSize(24)
         for column, heading in enumerate(HEADINGS):
-            stretched = column in _STRETCHED
-            mode = QHeaderView.ResizeMode
-            header.setSectionResizeMode(
-                column, mode.Stretch if stretched else mode.Fixed
-            )
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
             header.resizeSection(column, _width(column, heading, metrics))
+        self._share_room()
         self.viewport().update()
+
+    def _share_room(self) -> None:
+        """Give what the numbers leave to the two columns of words."""
+        header = self.horizontalHeader()
+        fixed = (i for i in range(len(HEADINGS)) if i not in (PROPOSED, VERDICT))
+        room = self.viewport().width() - sum(header.sectionSize(i) for i in fixed)
+        proposed = max(48, round(room * 0.42))
+        header.resizeSection(PROPOSED, proposed)
+        header.resizeSection(VERDICT, max(48, room - proposed))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._share_room()
 
     def show_round(self, event: RoundFinished | None, place: int = 0) -> None:
         """Show a round's rows and choose one without telling anybody."""

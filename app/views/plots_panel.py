@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QScrollArea
+from pathlib import Path
 
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from app.theme import Theme, notifier
+from app.views.acceptance_by_place import AcceptanceByPlace
+from app.views.plot_card import PlotCard
+from app.views.plot_export import write_csv
+from app.views.round_split import round_split
+from app.views.time_per_token import time_per_token
+from app.views.tokens_per_round import TokensPerRound
+from app.views.tokens_per_second import tokens_per_second
 from core.events import Event, Lane
+
+REFRESH_MS = 100  # ten pictures a second are plenty; more costs the worker tokens
 
 
 class PlotsPanel(QScrollArea):
-    """All plots of a run, one card each.
+    """Shares its height among the cards, and scrolls where they would get too low.
 
     Signals:
         round_chosen: lane, round index of a point that was clicked.
@@ -17,8 +30,101 @@ class PlotsPanel(QScrollArea):
 
     round_chosen = Signal(object, int)
 
-    def on_event(self, event: Event) -> None: ...
-    def clear(self) -> None: ...
-    def mark_round(self, lane: Lane, round_index: int) -> None: ...
-    def restyle(self) -> None: ...
-    def export(self, path: str) -> None: ...
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        sources = (
+            time_per_token(),
+            AcceptanceByPlace(),
+            TokensPerRound(),
+            tokens_per_second(),
+            round_split(),
+        )
+        self.cards = [PlotCard(source) for source in sources]
+        self._timer = QTimer(self, singleShot=True, interval=REFRESH_MS)
+        self._timer.timeout.connect(self._on_refresh_due)
+        self._arrange()
+        notifier().changed.connect(self._on_theme_changed)
+
+    def _arrange(self) -> None:
+        column = QWidget()
+        column.setProperty("bare", True)
+        layout = QVBoxLayout(column)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(8)
+        for card in self.cards:
+            card.round_chosen.connect(self.round_chosen)
+            layout.addWidget(card, 1)
+        self.setWidget(column)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setMinimumWidth(230)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setAccessibleName("Plots")
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def on_event(self, event: Event) -> None:
+        """Take in one event; pictures follow on a timer."""
+        if any([card.on_event(event) for card in self.cards]):
+            self._schedule()
+
+    def clear(self) -> None:
+        """Forget the run."""
+        for card in self.cards:
+            card.clear()
+        self._schedule()
+
+    def mark_round(self, lane: Lane | None, round_index: int) -> None:
+        """Light a round up in every plot; None lights nothing."""
+        for card in self.cards:
+            card.mark_round(lane, round_index)
+
+    def restyle(self) -> None:
+        """Take the current theme's colours."""
+        for card in self.cards:
+            card.restyle(Theme.current())
+        self._schedule()
+
+    def export(self, path: str | Path) -> None:
+        """Write all plots: one picture of the column, or one CSV file.
+
+        Raises:
+            ValueError: if the ending is neither .png nor .csv.
+            OSError: if the file cannot be written.
+        """
+        path = Path(path)
+        if path.suffix.lower() == ".csv":
+            tables = [(card.source.title, card.source.table()) for card in self.cards]
+            write_csv(tables, path)
+        elif path.suffix.lower() != ".png":
+            raise ValueError(
+                "Choose .png or .csv for all plots; each has its own menu."
+            )
+        elif not self.widget().grab().save(str(path)):
+            raise OSError(f"{path.name} could not be written.")
+
+    def refresh(self) -> None:
+        """Draw what changed and can be seen."""
+        for card in self.cards:
+            card.refresh()
+
+    def _schedule(self) -> None:
+        if not self._timer.isActive():
+            self._timer.start()
+
+    @Slot()
+    def _on_refresh_due(self) -> None:
+        if self.isVisible():  # a hidden panel catches up when it is shown
+            self.refresh()
+
+    @Slot()
+    def _on_scrolled(self) -> None:
+        self._schedule()
+
+    @Slot(object)
+    def _on_theme_changed(self, _: Theme) -> None:
+        self.restyle()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._schedule()

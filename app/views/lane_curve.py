@@ -1,0 +1,69 @@
+"""A curve that can be told from its neighbours without colour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+
+from app.series import Array, thin
+from app.theme import Theme
+
+NUM_MARKERS = 7
+_DASHES = {
+    "solid": Qt.PenStyle.SolidLine,
+    "dash": Qt.PenStyle.DashLine,
+    "dot": Qt.PenStyle.DotLine,
+}
+_SAMPLES = {"solid": "━", "dash": "╌", "dot": "┈"}
+_SHAPES = {"o": "●", "s": "■", "t": "▼", "d": "◆"}
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How a curve is drawn: colour role, dash, and the shape of a few markers."""
+
+    name: str
+    short: str
+    role: str
+    dash: str
+    shape: str
+
+    def sample(self, theme: Theme) -> str:
+        """Return the curve's entry in a key, as rich text."""
+        color = theme.color(self.role, "line").name()
+        line = f"{_SAMPLES[self.dash]}{_SHAPES[self.shape]}"
+        return f'<span style="color:{color}">{line}</span>{self.short}'
+
+
+class LaneCurve:
+    """One line of width 1 and a few markers along it."""
+
+    def __init__(self, plot: pg.PlotItem, look: Look) -> None:
+        self._look = look
+        self._line = pg.PlotCurveItem(antialias=True)
+        self._markers = pg.ScatterPlotItem(size=6)
+        plot.addItem(self._line)
+        plot.addItem(self._markers)
+
+    def set_data(self, x: Array, y: Array) -> None:
+        """Show a series, thinned to what a screen can show."""
+        x, y = thin(x, y)
+        self._line.setData(x, y)
+        places = np.unique(np.linspace(0, len(x) - 1, NUM_MARKERS).astype(int))
+        places = places[places >= 0] if len(x) else places[:0]
+        self._markers.setData(x[places], y[places])
+
+    def restyle(self, theme: Theme) -> None:
+        """Take the theme's colours."""
+        pen = theme.pen(self._look.role, _DASHES[self._look.dash])
+        self._line.setPen(pen)
+        self._markers.setPen(theme.pen(self._look.role))
+        self._markers.setBrush(theme.brush(self._look.role))
+        self._markers.setSymbol(self._look.shape)
+
+
+SPECULATIVE = Look("speculative", "spec.", "accepted", "solid", "o")
+PLAIN = Look("plain", "plain", "plain", "dash", "s")

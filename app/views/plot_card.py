@@ -1,0 +1,152 @@
+"""The frame of a plot: heading, unit, key, empty word, menu, mark."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyqtgraph as pg
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from app.fonts import text_font
+from app.theme import Theme
+from app.views.plot_export import export_plot
+from app.views.plot_menu import plot_menu
+from app.views.plot_source import PlotSource
+from core.events import Event, Lane
+
+
+class PlotCard(QFrame):
+    """Draws one source; gathers at once, draws only when asked and seen.
+
+    Signals:
+        round_chosen: lane, round index of a point that was clicked.
+    """
+
+    round_chosen = Signal(object, int)
+
+    def __init__(self, source: PlotSource, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("card", True)
+        self.source = source
+        self._stale = True
+        self.plot = pg.PlotWidget(enableMenu=False)
+        self._title = QLabel(source.title)
+        self._key = QLabel()
+        self._empty = QLabel(source.empty, self.plot)
+        self._arrange()
+        self._configure_plot()
+        source.attach(self.plot.getPlotItem())
+        self.restyle(Theme.current())
+
+    def _arrange(self) -> None:
+        self._title.setProperty("role", "title")
+        self._key.setProperty("role", "muted")
+        self._key.setTextFormat(Qt.TextFormat.RichText)
+        self._key.setMinimumWidth(1)  # a long key is cut, it does not widen the card
+        self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self._empty.setProperty("role", "muted")
+        self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        top = QHBoxLayout()
+        top.setContentsMargins(6, 0, 4, 0)
+        top.addWidget(self._title)
+        top.addStretch(1)
+        top.addWidget(self._key)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(8, 6, 8, 4)
+        layout.setSpacing(2)
+        layout.addLayout(top)
+        layout.addWidget(self.plot, 1)
+        self.setMinimumHeight(120)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName(self.source.title)
+
+    def _configure_plot(self) -> None:
+        item = self.plot.getPlotItem()
+        item.hideButtons()
+        item.setMouseEnabled(False, False)
+        item.disableAutoRange()
+        item.setLabel("bottom", self.source.across)
+        item.setLabel("left", self.source.unit)
+        item.showGrid(y=True, alpha=0.25)
+        for side in ("left", "bottom"):
+            item.getAxis(side).enableAutoSIPrefix(False)
+        self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.plot.setFrameShape(QFrame.Shape.NoFrame)
+        self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
+        self.plot.scene().sigMouseClicked.connect(self._on_clicked)
+
+    def on_event(self, event: Event) -> bool:
+        """Take in an event; return whether the picture is stale now."""
+        self._stale = self.source.on_event(event) or self._stale
+        return self._stale
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.source.clear()
+        self.mark_round(None, 0)
+        self._stale = True
+
+    def refresh(self) -> bool:
+        """Draw if anything changed and anybody looks; return whether it is drawn."""
+        if not self._stale:
+            return True
+        if self.visibleRegion().isEmpty():
+            return False
+        self._stale = False
+        self.source.draw()
+        self._key.setText(self.source.key(Theme.current()))
+        self._show_words()
+        self.setAccessibleDescription(self.source.summary())
+        return True
+
+    def _show_words(self) -> None:
+        empty = self.source.is_empty()
+        self._empty.setVisible(empty)
+        across = " · ".join(filter(None, [self.source.across, self.source.note()]))
+        self.plot.getPlotItem().setLabel("bottom", across)
+        for side in ("left", "bottom"):  # numbers on an empty axis would be invented
+            self.plot.getPlotItem().getAxis(side).setStyle(showValues=not empty)
+
+    def mark_round(self, lane: Lane | None, round_index: int) -> None:
+        """Light a round up; None lights nothing."""
+        self.source.mark_round(lane, round_index)
+
+    def restyle(self, theme: Theme) -> None:
+        """Take the theme's colours and the scale's fonts."""
+        self.plot.setBackground(theme.color("surface"))
+        for side in ("left", "bottom"):
+            axis = self.plot.getPlotItem().getAxis(side)
+            axis.setPen(theme.color("grid"))
+            axis.setTextPen(theme.color("muted"))
+            axis.setTickFont(text_font("small"))
+            axis.label.setFont(text_font("small"))
+            axis.setStyle(tickLength=-3, tickTextOffset=3)
+        height = QFontMetrics(text_font("small")).height()
+        self.plot.getPlotItem().getAxis("bottom").setHeight(2 * height + 4)
+        self.plot.getPlotItem().getAxis("left").setWidth(height + 30)
+        self.source.restyle(theme)
+        self._key.setText(self.source.key(theme))
+        self._stale = True
+
+    def export(self, path: str | Path) -> None:
+        """Write the plot as PNG, SVG or CSV."""
+        self._stale = False
+        self.source.draw()
+        export_plot(self.plot, self.source.table(), self.source.title, path)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        plot_menu(self).exec(event.globalPos())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._empty.setGeometry(self.plot.rect().adjusted(44, 0, -4, -30))
+
+    @Slot(object)
+    def _on_clicked(self, event: object) -> None:
+        box = self.plot.getPlotItem().getViewBox()
+        place = box.mapSceneToView(event.scenePos())  # type: ignore[attr-defined]
+        found = self.source.round_at(place.x())
+        if found is not None:
+            self.round_chosen.emit(*found)
