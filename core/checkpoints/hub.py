@@ -32,12 +32,7 @@ def download_checkpoint(hub_id: str, work: Work) -> Path:
         Cancelled: if the person asked to stop.
         ModelLoadError: offline, without a network, or if there is no such model.
     """
-    if offline():
-        raise ModelLoadError(
-            f"The model {hub_id} is not on this machine and the network is off "
-            "(HF_HUB_OFFLINE); switch it on or choose a folder.",
-            reference=hub_id,
-        )
+    _require_network(hub_id)
     work.report(f"Asking for the size of {hub_id}")
     sizes = _in_child(_list_files, hub_id, work, lambda: None)
     _check_files(hub_id, sizes)
@@ -64,8 +59,18 @@ def download_size(hub_id: str, work: Work) -> int:
         Cancelled: if the person asked to stop.
         ModelLoadError: offline, without a network, or if there is no such model.
     """
+    _require_network(hub_id)
     sizes = _in_child(_list_files, hub_id, work, lambda: None)
     return sum(size for _, size, cached in sizes if not cached)
+
+
+def _require_network(hub_id: str) -> None:
+    if offline():
+        raise ModelLoadError(
+            f"The model {hub_id} is not on this machine and the network is off "
+            "(HF_HUB_OFFLINE); switch it on or choose a folder.",
+            reference=hub_id,
+        )
 
 
 def _in_child(
@@ -153,9 +158,9 @@ def _failed(hub_id: str, kind: str, message: str) -> ModelLoadError:
             reference=hub_id,
         )
     return ModelLoadError(
-        f"The model {hub_id} could not be fetched ({kind}); check the network and try "
-        "again, what has arrived is kept.",
-        detail=detail,
+        f"The model {hub_id} could not be fetched; check the network and try again, "
+        "what has arrived is kept.",
+        detail=f"{kind}: {detail}",
         reference=hub_id,
     )
 
