@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 
 import torch
 from transformers import PreTrainedModel
 
 from core.events import ModelFacts
-from core.runtime import support
+from core.runtime import decoder_weights, support
+from core.runtime.decoder_model import DecoderModel
 from core.runtime.kv_cache import LayerShape, RewindableCache
 from core.runtime.runner import Model
 from core.runtime.transformers_model import (
@@ -55,6 +57,10 @@ def wrap_model(
     progress("Warming up", None)
     shapes = _probe(hf_model, calling)
     facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
+    if decoder_weights.fits(hf_model):
+        return DecoderModel(
+            hf_model, dataclasses.replace(facts, row_invariant=True), calling
+        )
     return TransformersModel(hf_model, facts, calling, shapes)
 
 

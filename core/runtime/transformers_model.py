@@ -77,8 +77,8 @@ class TransformersModel:
 def no_room(facts: ModelFacts, capacity: int, needed: int) -> DeviceMemoryError:
     """Return the error that says that a cache does not fit."""
     return DeviceMemoryError(
-        f"A cache for {capacity} tokens of {facts.name} needs {needed / 2**20:.0f} MiB, "
-        f"more than {facts.device} has free; ask for fewer tokens or close other "
+        f"A cache for {capacity} tokens of {facts.name} needs {needed / 2**20:.0f} "
+        f"MiB, more than {facts.device} has free; ask for fewer tokens or close other "
         "programs.",
         needed=needed,
         capacity=capacity,
@@ -133,6 +133,11 @@ class TransformersRunner:
     def truncate(self, length: int) -> None:
         """Forget all tokens after the first ``length``; nothing is copied."""
         assert 0 <= length <= self._length, f"cannot keep {length} of {self._length}"
+        self._cache.truncate(length)
+        self._length = length
+
+    def extend(self, length: int) -> None:
+        """Count tokens that somebody else wrote into the cache."""
         self._cache.truncate(length)
         self._length = length
 

@@ -1,0 +1,157 @@
+"""Attention of few rows over the cache.
+
+Keys are read in chunks that begin at fixed positions, never at the row's own; each chunk
+gives a partial result, and a row's partial results are merged in order. So a row's sums
+are the same whatever rows stand beside it, and threads can share one row's keys.
+
+Keys lie in blocks of sixteen positions, [kv_heads, blocks, width, 16], so that one vector
+holds one element of sixteen keys. Values lie as [kv_heads, positions, width].
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from core.runtime.kernels.elementwise import exp
+from core.runtime.kernels.products import add_dot
+from core.runtime.kernels.vector import LANES, combine_tile
+
+BLOCK = LANES  # keys in a block
+CHUNK = 256  # keys in a chunk; part of every result, so never changed
+_ONES = np.ones(CHUNK, dtype=np.float32)
+_ZERO = np.float32(0.0)
+_COMBINE_1, _COMBINE_2, _COMBINE_3, _COMBINE_4 = (combine_tile(n) for n in range(1, 5))
+_COMBINE_8 = combine_tile(8)
+
+
+@njit(nogil=True, cache=True)
+def _combine(x, x_stride, m, m_stride, size, y, y_stride, rows):
+    while rows >= 8:
+        _COMBINE_8(x, x_stride, m, m_stride, size, y, y_stride)
+        rows -= 8
+        x += 8 * x_stride * 4
+        y += 8 * y_stride * 4
+    while rows >= 4:
+        _COMBINE_4(x, x_stride, m, m_stride, size, y, y_stride)
+        rows -= 4
+        x += 4 * x_stride * 4
+        y += 4 * y_stride * 4
+    if rows == 3:
+        _COMBINE_3(x, x_stride, m, m_stride, size, y, y_stride)
+    elif rows == 2:
+        _COMBINE_2(x, x_stride, m, m_stride, size, y, y_stride)
+    elif rows == 1:
+        _COMBINE_1(x, x_stride, m, m_stride, size, y, y_stride)
+
+
+@njit(nogil=True, cache=True)
+def first_key(position, window):
+    """Return the first key that the token at ``position`` sees; window 0 sees all."""
+    return max(0, position - window + 1) if window > 0 else 0
+
+
+@njit(nogil=True, cache=True)
+def _score(queries, keys, chunk, count, scores):
+    """Set ``scores`` [rows, CHUNK] to the products with ``count`` keys of the chunk."""
+    width = queries.shape[1]
+    for block in range((count + BLOCK - 1) // BLOCK):
+        place = scores.ctypes.data + block * BLOCK * 4
+        key = keys.ctypes.data + (chunk * CHUNK // BLOCK + block) * width * BLOCK * 4
+        rows = len(queries)
+        x = queries.ctypes.data
+        _combine(x, width, key, BLOCK, width, place, CHUNK, rows)
+
+
+@njit(nogil=True, cache=True)
+def _soften(scores, low, high, scale):
+    """Turn scores into exponentials where seen, zeros elsewhere; return their peak."""
+    peak = scores[low]
+    for k in range(low, high):
+        peak = max(peak, scores[k])
+    for k in range(low):
+        scores[k] = _ZERO
+    for k in range(low, high):
+        scores[k] = exp((scores[k] - peak) * scale)
+    for k in range(high, CHUNK):
+        scores[k] = _ZERO
+    return peak * scale
+
+
+@njit(nogil=True, cache=True)
+def attend_chunk(
+    queries, keys, values, chunk, start, rows, window, scale, scores, out, peaks, sums
+):
+    """Attend to one chunk of one head's keys.
+
+    Args:
+        queries: [rows * group, width] of the heads that share these keys; those of one
+            row lie together.
+        keys: [blocks, width, 16].
+        values: [positions, width]; finite everywhere, also where nothing was written.
+        chunk: which keys: those from ``chunk * CHUNK``.
+        start: position of the first row.
+        rows: how many follow one another from there.
+        window: tokens that a row sees, itself included; 0 for all.
+        scale: of the scores, positive.
+        scores: [rows * group, CHUNK] scratch.
+        out: [rows * group, width] partial results, not yet divided by their sums.
+        peaks: [rows * group] the highest score of each.
+        sums: [rows * group] of the exponentials.
+    """
+    begin = chunk * CHUNK
+    count = min(CHUNK, start + rows - begin)
+    if begin + count <= first_key(start, window):
+        return  # behind the window of every row
+    _score(queries, keys, chunk, count, scores)
+    group = len(queries) // rows
+    for i in range(len(queries)):
+        position = start + i // group
+        low = max(first_key(position, window) - begin, 0)
+        high = min(position + 1 - begin, count)
+        if low >= high:
+            scores[i] = _ZERO  # this row sees none of them, and will not merge them
+            continue
+        peaks[i] = _soften(scores[i], low, high, scale)
+        sums[i] = _ZERO
+        place = sums.ctypes.data + i * 4
+        add_dot(scores.ctypes.data + i * CHUNK * 4, _ONES.ctypes.data, CHUNK, place)
+    _weigh(scores, values, begin, count, out)
+
+
+@njit(nogil=True, cache=True)
+def _weigh(scores, values, begin, count, out):
+    """Set ``out`` [rows, width] to the values weighed by ``scores``."""
+    width = out.shape[1]
+    value = values.ctypes.data + begin * width * 4
+    for column in range(0, width, LANES):
+        place = out.ctypes.data + column * 4
+        x, m = scores.ctypes.data, value + column * 4
+        _combine(x, CHUNK, m, width, count, place, width, len(out))
+
+
+@njit(nogil=True, cache=True)
+def merge_chunks(partial, peaks, sums, row, first, last, out):
+    """Merge one row's partial results of the chunks ``first`` to ``last``.
+
+    Args:
+        partial: [chunks, rows * group, width] sums of weighed values.
+        peaks: [chunks, rows * group] highest scores.
+        sums: [chunks, rows * group] of exponentials.
+        row: which of rows * group.
+        first: the first chunk that the row sees.
+        last: the last one.
+        out: [width] to write.
+    """
+    peak = peaks[first, row]
+    for chunk in range(first, last + 1):
+        peak = max(peak, peaks[chunk, row])
+    out[:] = _ZERO
+    total = _ZERO
+    for chunk in range(first, last + 1):
+        share = exp(peaks[chunk, row] - peak)
+        total += share * sums[chunk, row]
+        for i in range(len(out)):
+            out[i] += share * partial[chunk, row, i]
+    for i in range(len(out)):
+        out[i] /= total
