@@ -14,6 +14,7 @@ from torch import Tensor
 
 from core.config import DecodingConfig
 from core.errors import NumericalError
+from core.sampling import kernels
 
 _NUCLEUS_GUESS = 256  # most nuclei are smaller; a full sort costs many times more
 
@@ -131,13 +132,13 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     # Subtracting the maximum first keeps tiny temperatures from overflowing.
     scores = (scores - scores.amax(-1, keepdim=True)) / settings.temperature
     if 0 < settings.top_k < scores.shape[-1]:
-        scores = scores.masked_fill(~_among_best(scores, settings.top_k), -torch.inf)
+        scores = _best_only(scores, settings.top_k)
     probabilities = scores.softmax(-1)
     if settings.top_p < 1:
         probabilities = _nucleus(probabilities, settings.top_p)
     if settings.min_p > 0:
         floor = settings.min_p * probabilities.amax(-1, keepdim=True)
-        probabilities = probabilities.masked_fill(probabilities < floor, 0)
+        probabilities = torch.where(probabilities < floor, 0, probabilities)
     if settings.top_p < 1 or settings.min_p > 0:
         probabilities = probabilities / probabilities.sum(-1, keepdim=True)
     return probabilities
@@ -145,9 +146,17 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
 
 def best_token(scores: Tensor) -> Tensor:
     """Return the arg-max of ``scores`` [..., V] as [...] ids, ties to the lowest id."""
+    if _has_kernels(scores):
+        rows = scores.reshape(-1, scores.shape[-1]).numpy()  # [..., V] to [N, V]
+        return torch.from_numpy(kernels.best(rows)).view(scores.shape[:-1])
     ids = torch.arange(scores.shape[-1], device=scores.device)  # [V]
     best = scores == scores.amax(-1, keepdim=True)  # [..., V]
     return ids.masked_fill(~best, scores.shape[-1]).amin(-1)  # [...]
+
+
+def _has_kernels(rows: Tensor) -> bool:
+    single = rows.dtype == torch.float32 and rows.device.type == "cpu"
+    return single and kernels.AVAILABLE
 
 
 def one_hot(ids: Tensor, vocabulary: int, dtype: torch.dtype) -> Tensor:
@@ -156,12 +165,16 @@ def one_hot(ids: Tensor, vocabulary: int, dtype: torch.dtype) -> Tensor:
     return rows.scatter_(-1, ids.unsqueeze(-1), 1.0)
 
 
-def _among_best(scores: Tensor, count: int) -> Tensor:
-    """Mark the ``count`` best of each row, ties to the lowest id: [..., V] bool."""
+def _best_only(scores: Tensor, count: int) -> Tensor:
+    """Return [..., V] with -inf outside the ``count`` best, ties to the lowest id."""
     last = scores.topk(count, -1).values[..., -1:]  # [..., 1]
+    if _has_kernels(scores):
+        kept = scores.reshape(-1, scores.shape[-1]).clone()  # [N, V]
+        kernels.keep_best(kept.numpy(), last.reshape(-1).numpy(), count)
+        return kept.view_as(scores)
     above, tied = scores > last, scores == last
     room = count - above.sum(-1, keepdim=True)
-    return above | (tied & (tied.cumsum(-1) <= room))
+    return torch.where(above | (tied & (tied.cumsum(-1) <= room)), scores, -torch.inf)
 
 
 def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
@@ -171,6 +184,10 @@ def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
     the order in which a sort happens to leave equal values.
     """
     vocabulary = probabilities.shape[-1]
+    if _has_kernels(probabilities):
+        kept = probabilities.reshape(-1, vocabulary).clone()  # [N, V]
+        kernels.keep_nucleus(kept.numpy(), mass)
+        return kept.view_as(probabilities)
     count = min(_NUCLEUS_GUESS, vocabulary)
     while True:
         best = probabilities.topk(count, -1).values  # [..., count], descending
@@ -180,7 +197,7 @@ def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
         count = min(count * 8, vocabulary)
     # The first place where the mass is reached is the last token kept.
     last = (reached < mass).sum(-1, keepdim=True).clamp(max=count - 1)  # [..., 1]
-    return probabilities.masked_fill(probabilities < best.gather(-1, last), 0)
+    return torch.where(probabilities < best.gather(-1, last), 0, probabilities)
 
 
 def fit_width(probabilities: Tensor, vocabulary: int) -> Tensor:

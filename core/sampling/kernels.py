@@ -17,7 +17,7 @@ except ImportError:  # pragma: no cover - numba is a dependency; this is a safet
 else:
     AVAILABLE = True
 
-TOP = 8
+TOP = 8  # candidates shown of each distribution
 
 
 def _race(weights: np.ndarray, key: int) -> tuple[int, float]:
@@ -101,10 +101,69 @@ def _largest(row: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
     return ids, values
 
 
+def _best(rows: np.ndarray) -> np.ndarray:
+    """Return the arg-max of each row, ties to the lowest id."""
+    ids = np.zeros(rows.shape[0], np.int64)
+    for n in range(rows.shape[0]):
+        best = rows[n, 0]
+        for token in range(1, rows.shape[1]):
+            if rows[n, token] > best:
+                best, ids[n] = rows[n, token], token
+    return ids
+
+
+def _keep_best(rows: np.ndarray, last: np.ndarray, count: int) -> None:
+    """Keep ``count`` values of each row, in place; the others become -inf.
+
+    ``last`` holds each row's smallest value to keep; ties go to the lowest id.
+    """
+    for n in range(rows.shape[0]):
+        room = count
+        for token in range(rows.shape[1]):
+            room -= rows[n, token] > last[n]
+        for token in range(rows.shape[1]):
+            if rows[n, token] == last[n] and room > 0:
+                room -= 1
+            elif rows[n, token] <= last[n]:
+                rows[n, token] = -np.inf
+
+
+def _keep_nucleus(rows: np.ndarray, mass: float) -> None:
+    """Zero what lies outside the nucleus of each row, in place; not normalised.
+
+    A histogram by exponent and three bits of the mantissa finds the bin in which the
+    mass is reached; only that bin is sorted.
+    """
+    for n in range(rows.shape[0]):
+        bits = rows[n].view(np.int32)
+        sums = np.zeros(_BINS, np.float64)
+        for token in range(rows.shape[1]):
+            sums[bits[token] >> _SHIFT] += rows[n, token]
+        above, edge = 0.0, _BINS - 1
+        while edge > 0 and above + sums[edge] < mass:
+            above += sums[edge]
+            edge -= 1
+        inside = np.sort(rows[n][(bits >> _SHIFT) == edge])[::-1]
+        threshold = inside[-1] if inside.size else np.float32(0.0)
+        for value in inside:
+            above += value
+            if above >= mass:
+                threshold = value
+                break
+        for token in range(rows.shape[1]):
+            if rows[n, token] < threshold:
+                rows[n, token] = 0.0
+
+
+_SHIFT = 20
+_BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
+
 if AVAILABLE:
     # nogil: the window must not wait for a kernel.
-    race = njit(nogil=True, cache=True)(_race)
-    compare = njit(nogil=True, cache=True)(_compare)
-    largest = njit(nogil=True, cache=True)(_largest)
+    _compiled = njit(nogil=True, cache=True)
+    race, compare, largest = _compiled(_race), _compiled(_compare), _compiled(_largest)
+    best, keep_best = _compiled(_best), _compiled(_keep_best)
+    keep_nucleus = _compiled(_keep_nucleus)
 else:  # pragma: no cover
     race, compare, largest = _race, _compare, _largest
+    best, keep_best, keep_nucleus = _best, _keep_best, _keep_nucleus
