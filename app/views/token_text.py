@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from core.events import Origin, Place, RoundFinished, TokenOutcome, Verdict
 
-BREAK_AFTER = 2000  # tokens: the cost of a frame follows the last paragraph
+BREAK_AFTER = 1000  # tokens: a frame's cost follows the stretches of the last paragraph
 PROMPT_LINES = 3
 PROMPT_CHARACTERS = 400
 
@@ -141,6 +141,7 @@ class TokenText:
         if first:
             yield Piece("mark", f"⋯ {first:,} more prompt tokens\n", "", None)
         for stop, text in zip(self._prompt[first:], texts[first:], strict=True):
+            self._in_line += 1
             yield from self._broken(Piece("prompt", shown(text), text, stop))
 
     def _token(self, stop: Stop, token: TokenOutcome) -> Iterator[Piece]:
@@ -148,6 +149,7 @@ class TokenText:
         part, odd = token.text[self._used : end], bool(self._next % 2)
         if not part and (self._finished or not token.text):
             yield Piece(stop.role, "", "", stop, odd)  # can be pointed at all the same
+        self._in_line += 1
         for role, text in _split(part, stop.role, self._used == 0):
             yield from self._broken(Piece(role, shown(text), text, stop, odd))
         self._taken += len(part)
@@ -159,7 +161,8 @@ class TokenText:
 
     def _broken(self, piece: Piece) -> Iterator[Piece]:
         """Yield ``piece``, with a display break at a space where the line is long."""
-        self._in_line = 0 if "\n" in piece.shown else self._in_line + 1
+        if "\n" in piece.shown:
+            self._in_line = 0
         space = piece.shown.find(" ") + 1
         if self._in_line < BREAK_AFTER or not space:
             yield piece

@@ -30,11 +30,14 @@ from core.events import (
 )
 
 CODE = (
-    'def| fib|onacci|(|n|:| int|)| ->| int|:\n|   | """|Return| the| n|-|th| Fib|onacci|.'
-    '"""\n|   | if| n| <| |2|:\n|       | return| n\n|   | a|,| b| =| |0|,| |1\n|   | for|'
-    " _| in| range|(|n| -| |1|):\n|       | a|,| b| =| b|,| a| +| b\n|   | return| b\n\n|"
-    "This| function| computes| the| sequence| iter|atively|,| so| it| uses| constant|"
-    " memory|.|"
+    "def| fib|onacci|(|n|:| int|)| ->| int|:\n|   |"
+    ' """|Return| the| n|-|th| Fib|onacci|."""\n|   |'
+    " if| n| <| |2|:\n|       | return| n\n|   |"
+    " a|,| b| =| |0|,| |1\n|   | for|"
+    " _| in| range|(|n| -| |1|):\n|       |"
+    " a|,| b| =| b|,| a| +| b\n|   | return| b\n\n|"
+    "This| function| computes| the| sequence| iter|atively|,|"
+    " so| it| uses| constant| memory|.|"
 )
 WRONG = (" enumerate", "self", " while", "(", " x", "[", " len", "0", " yield", '"')
 PROMPT = (
@@ -130,7 +133,7 @@ def refused_place(
         False,
         instead if judged else None,
         candidates(text, 0.82),
-        candidates(text, 0.31) + (Candidate(token_id(instead), instead, 0.44),),
+        (*candidates(text, 0.31), Candidate(token_id(instead), instead, 0.44)),
         candidates(instead, 0.77),
     )
 
