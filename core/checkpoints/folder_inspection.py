@@ -18,7 +18,12 @@ from core.checkpoints.vocabulary import read_json, tokenizer_size
 from core.errors import ModelLoadError, UnsupportedModelError
 
 _CONTEXT_KEYS = ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length")
-_NO_LIMIT = 2**20  # no limit is written down, so positions are relative
+NO_LIMIT = 2**20  # no limit is written down, so positions are relative
+# The output head first; where it is tied, only the embedding is stored.
+_HEADS = (
+    *("lm_head.weight", "embed_out.weight", "output_layer.weight"),
+    *("embed_tokens.weight", "wte.weight", "word_embeddings.weight"),
+)
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
@@ -44,7 +49,7 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
         hidden_size=_number(text, "hidden_size", "n_embd", "d_model"),
         vocabulary_size=_head_rows(weights) or _number(text, "vocab_size"),
         tokenizer_size=tokenizer_size(folder),
-        context_length=_number(text, *_CONTEXT_KEYS) or _NO_LIMIT,
+        context_length=_number(text, *_CONTEXT_KEYS) or NO_LIMIT,
         dtype=weights.dtype,
         size_bytes=weights.size_bytes,
         cache_values_per_token=_cache_values(text),
@@ -112,12 +117,7 @@ def _weights(folder: Path) -> list[Path]:
 
 def _head_rows(weights: WeightFacts) -> int:
     """Return the rows of the output head, or of the embedding it is tied to."""
-    for end in (
-        "lm_head.weight",
-        "embed_out.weight",
-        "embed_tokens.weight",
-        "wte.weight",
-    ):
+    for end in _HEADS:
         for name, shape in weights.shapes.items():
             if name.endswith(end) and len(shape) == 2:
                 return shape[0]

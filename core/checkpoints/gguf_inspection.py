@@ -7,6 +7,7 @@ from pathlib import Path
 
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.families import check_gguf
+from core.checkpoints.folder_inspection import NO_LIMIT
 from core.checkpoints.gguf_header import GgufHeader, read_gguf_header
 from core.errors import UnsupportedModelError
 
@@ -36,7 +37,7 @@ def inspect_gguf(file: Path) -> CheckpointFacts:
         hidden_size=_whole(header.hyper("embedding_length")),
         vocabulary_size=head[-1] if head else 0,
         tokenizer_size=_whole(header.metadata.get("tokenizer.ggml.tokens")),
-        context_length=_whole(header.hyper("context_length")),
+        context_length=_whole(header.hyper("context_length")) or NO_LIMIT,
         dtype=kind,
         size_bytes=file.stat().st_size,
         cache_values_per_token=_cache_values(header),

@@ -23,7 +23,8 @@ def hub_cache_folder() -> Path:
 
 def is_hub_id(reference: str) -> bool:
     """Return whether ``reference`` is spelled like ``owner/name`` or ``name``."""
-    return bool(_ID.fullmatch(reference)) and ".." not in reference
+    is_file = reference.lower().endswith(".gguf")
+    return bool(_ID.fullmatch(reference)) and ".." not in reference and not is_file
 
 
 def local_snapshot(hub_id: str) -> Path | None:

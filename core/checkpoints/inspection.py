@@ -76,7 +76,7 @@ def _inspect_hub(reference: str, path: Path) -> CheckpointFacts:
             reference=reference,
             name=reference.rsplit("/", 1)[-1],
         )
-    if is_hub_id(reference) and "/" in reference and not path.suffix == ".gguf":
+    if is_hub_id(reference) and "/" in reference:
         raise ModelLoadError(
             f"The model {reference} is not on this machine; download it or choose a "
             "folder.",

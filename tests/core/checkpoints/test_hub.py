@@ -21,7 +21,9 @@ def test_cache_folder_follows_the_switches(monkeypatch):
     assert hub_cache.hub_cache_folder() == Path("/elsewhere/hub")
 
 
-@pytest.mark.parametrize("text", ["", "../x", "a/b/c", "/a/b", "a b", "a/", "C:\\x"])
+@pytest.mark.parametrize(
+    "text", ["", "../x", "a/b/c", "/a/b", "a b", "a/", "C:\\x", "a/b.gguf"]
+)
 def test_paths_are_no_hub_ids(text):
     assert not hub_cache.is_hub_id(text)
 
@@ -60,6 +62,7 @@ def _makes_snapshot(hub_id, cache, answer):
     answer.send((True, str(folder)))
 
 
+@pytest.mark.slow
 def test_files_are_listed_then_fetched(monkeypatch):
     monkeypatch.setattr(hub, "_list_files", _sends_files)
     monkeypatch.setattr(hub, "_fetch_files", _makes_snapshot)
@@ -68,6 +71,7 @@ def test_files_are_listed_then_fetched(monkeypatch):
     assert folder.name == "abc"
 
 
+@pytest.mark.slow
 def test_model_without_safetensors_is_refused(monkeypatch):
     monkeypatch.setattr(hub, "_list_files", _sends_no_weights)
     with pytest.raises(ModelLoadError) as caught:
@@ -75,6 +79,7 @@ def test_model_without_safetensors_is_refused(monkeypatch):
     check_sentence(caught.value, "someone/tiny", "safetensors")
 
 
+@pytest.mark.slow
 def test_full_disk_is_told_before_fetching(monkeypatch):
     monkeypatch.setattr(hub, "_list_files", _sends_files)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: type("U", (), {"free": 5}))
@@ -90,6 +95,7 @@ def test_transfer_is_ended_when_cancelled(monkeypatch):
         hub.download_checkpoint("someone/tiny", Work(should_stop=lambda: next(answers)))
 
 
+@pytest.mark.slow
 def test_child_that_dies_is_one_sentence(monkeypatch):
     monkeypatch.setattr(hub, "_list_files", _sends_nothing)
     with pytest.raises(ModelLoadError) as caught:
