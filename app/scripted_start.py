@@ -73,7 +73,7 @@ class ScriptedStart(QObject):
         super().__init__(application)
         self._window, self._options = application.window, options
         self.exit_code = DONE
-        self._begun = False
+        self._begun = self._settling = False
         application.controller.finished.connect(self._on_finished)
         application.controller.failed.connect(self._on_failed)
         application.controller.crashed.connect(self._on_crashed)
@@ -100,7 +100,8 @@ class ScriptedStart(QObject):
 
     @Slot()
     def _on_finished(self) -> None:
-        if self._begun:
+        if self._begun and not self._settling:
+            self._settling = True
             QTimer.singleShot(SETTLE_MS, self._on_settled)
 
     @Slot(str, str)

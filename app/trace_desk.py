@@ -29,7 +29,12 @@ class TraceDesk:
     def __init__(self) -> None:
         self._events: list[Event] = []
         self._load: list[Event] = []
-        self._run_id = ""
+        self._recorded = False
+
+    def begin(self, *, recorded: bool = False) -> None:
+        """Forget the last run; what comes next is live or from a file."""
+        self._recorded = recorded
+        self._events = [] if recorded else list(self._load)
 
     @property
     def events(self) -> tuple[Event, ...]:
@@ -42,16 +47,14 @@ class TraceDesk:
         return any(isinstance(e, RunStarted) for e in self._events)
 
     def add(self, event: Event) -> None:
-        """Keep an event; a run of another name begins anew."""
+        """Keep an event; of the pair that is in memory, only the last load."""
         if isinstance(event, LoadProgress):
             return
-        if isinstance(event, PairLoaded):
+        if isinstance(event, PairLoaded) and not self._recorded:
             self._load = [event]
-            return
-        if event.run_id != self._run_id:
-            self._run_id = event.run_id
             self._events = list(self._load)
-        self._events.append(event)
+        else:
+            self._events.append(event)
 
     def header(self, machine: Machine | None, title: str = "") -> TraceHeader:
         """Return what the file says about itself."""

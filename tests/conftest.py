@@ -7,10 +7,17 @@ import os
 # Before any import of Qt, also by a plugin: a test never opens a real window.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
+import gc
 import random
 import threading
 
 import pytest
+
+
+def pytest_collection_modifyitems(items):
+    """Let pass what the offscreen platform says about every window that shows."""
+    for item in items:
+        item.add_marker(pytest.mark.qt_log_ignore("propagateSizeHints"))
 
 
 @pytest.fixture(autouse=True)
@@ -31,6 +38,18 @@ def _temporary_user_folders(request, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+@pytest.fixture(autouse=True)
+def _garbage_in_the_main_thread(request):
+    """Collect between window tests only, as the program does (app/garbage.py)."""
+    if not request.node.get_closest_marker("window"):
+        yield
+        return
+    gc.disable()
+    yield
+    gc.collect()
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

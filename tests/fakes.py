@@ -37,11 +37,12 @@ from core.events import (
 )
 from core.session import Session
 
-WORDS = tuple(
+CODE = (
     "def fibonacci(n: int) -> int:\n\t'Return the n-th number.'\n"
     "\ta, b = 0, 1\n\tfor _ in range(n):\n\t\ta, b = b, a + b\n"
-    "\treturn a\n".split(" ")
+    "\treturn a\n"
 )
+WORDS = tuple(CODE.split(" "))
 
 
 def model_facts(name: str = "scripted", parameters: int = 135_000_000) -> ModelFacts:
@@ -157,6 +158,7 @@ class LaneScript:
     request: DecodingRequest
     lane: Lane
     repeat: int = 0
+    warm_up: bool = False
     config: DecodingConfig = field(default_factory=DecodingConfig)
     index: int = 0
     position: int = 0
@@ -179,7 +181,7 @@ class LaneScript:
                 model_facts(),
                 draft,
                 prompt,
-                self.repeat == 0,
+                self.warm_up,
             ),
             PrefillProgress(run_id, self.lane, 1, 1),
             PrefillFinished(run_id, self.lane, 12.0),
@@ -235,6 +237,7 @@ class ScriptedSession(Session):
         hold_before: round before which the worker waits for :meth:`release`.
         fail_before: round before which ``error`` is raised.
         error: what is raised.
+        deaf: do not listen to stop while holding, like a very long step.
         held: set when the worker waits at ``hold_before``.
         settings_seen: the settings read at the start of every round.
     """
@@ -247,6 +250,7 @@ class ScriptedSession(Session):
         self.held = threading.Event()
         self.settings_seen: list[DecodingConfig] = []
         self.loads: list[PairConfig] = []
+        self.deaf = False
         self.load_error: Exception | None = None
         self._go = threading.Event()
 
@@ -288,7 +292,8 @@ class ScriptedSession(Session):
         self, request: DecodingRequest, repeat: int, control: Control
     ) -> Iterator[Event]:
         scripts = [
-            LaneScript(request, lane, repeat, control.settings()) for lane in Lane
+            LaneScript(request, lane, repeat, not repeat, control.settings())
+            for lane in Lane
         ]
         for script in scripts:
             yield from script.started()
@@ -309,8 +314,9 @@ class ScriptedSession(Session):
             raise self.error
         if index == self.hold_before:
             self.held.set()
-            while not self._go.wait(0.002) and not control.should_stop():
-                pass
+            while not self._go.wait(0.002):
+                if control.should_stop() and not self.deaf:
+                    break
 
     def _settings(self, control: Control) -> DecodingConfig:
         self.settings_seen.append(control.settings())

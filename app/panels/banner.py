@@ -79,7 +79,7 @@ class Banner(QFrame):
 
 
 class BannerArea(QWidget):
-    """The banners that stand, newest first; takes no room without one."""
+    """The banners that stand, errors first; takes no room without one."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -102,13 +102,15 @@ class BannerArea(QWidget):
             self._on_dismissed(banner)
 
     def banners(self) -> list[Banner]:
-        """Return what stands now, newest first."""
+        """Return what stands now, from the top."""
         items = (self._column.itemAt(i).widget() for i in range(self._column.count()))
         return [w for w in items if isinstance(w, Banner)]
 
     def _show(self, banner: Banner) -> None:
         banner.dismissed.connect(self._on_dismissed)
-        self._column.insertWidget(0, banner)
+        # Errors on top, notes under them; the newest of each kind first.
+        errors = [b for b in self.banners() if b.role == "error"]
+        self._column.insertWidget(0 if banner.role == "error" else len(errors), banner)
         for old in self.banners()[MOST:]:
             self._on_dismissed(old)
         self.show()

@@ -32,6 +32,7 @@ COUPLINGS = {
     Coupling.MAXIMAL: "Maximal (Chen et al.)",
     Coupling.SHARED_NOISE: "Shared noise",
 }
+TIGHT = 4  # between rows; there are many
 LIVE_IN_RACE = ("lookahead",)
 
 
@@ -59,10 +60,14 @@ class DecodingPanel(QWidget):
         self._note = muted()
         self._note.hide()
         more = QWidget()
-        rows, seldom = QVBoxLayout(self, spacing=GAP), QVBoxLayout(more, spacing=GAP)
+        rows, seldom = (
+            QVBoxLayout(self, spacing=TIGHT),
+            QVBoxLayout(more, spacing=TIGHT),
+        )
         rows.setContentsMargins(0, 0, 0, 0)
         seldom.setContentsMargins(0, 0, 0, 0)
         rows.addWidget(section_title("Decoding"))
+        rows.addSpacing(TIGHT)
         for name, info in sorted(describe().items(), key=_order):
             field = _make_field(name, info)
             field.changed.connect(self._on_field_changed)

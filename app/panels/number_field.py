@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QLocale, Qt, Signal, Slot
+from PySide6.QtCore import QLocale, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QValidator, QWheelEvent
-from PySide6.QtWidgets import QAbstractSpinBox, QDoubleSpinBox, QSlider, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QSizePolicy, QSlider, QWidget
 
 from core.config import FieldInfo
 
@@ -34,9 +34,17 @@ class NumberField(QDoubleSpinBox):
         self.setRange(info.minimum or 0.0, info.maximum or 0.0)
         self.setSingleStep(info.step or 1.0)
         self.setKeyboardTracking(False)  # typing 12 is not first 1, then 12
-        self.setButtonSymbols(QAbstractSpinBox.ButtonSymbols.NoButtons)
+        # The stylesheet gives the buttons no width. Doing without them by
+        # setButtonSymbols leaves the styled box an edit field of one pixel.
+        self.lineEdit().setTextMargins(6, 0, 6, 0)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width that does not follow the longest seed there could be."""
+        hint = super().minimumSizeHint()
+        return QSize(self.fontMetrics().horizontalAdvance("0" * 8), hint.height())
 
     def number(self) -> int | float:
         """Return the value in the type that the setting has."""

@@ -20,7 +20,8 @@ from app.panels.parts import (
 from core.config import DrafterKind, ModelConfig, PairConfig
 from core.events import PairLoaded
 
-DTYPES = ("auto", "float32", "bfloat16", "float16")
+AUTO = "auto"
+DTYPES = (AUTO, "float32", "bfloat16", "float16")
 LOCKED = "The pair waits for the next run."
 TIGHT = 0.9  # share of the free memory above which the bar warns
 
@@ -39,7 +40,7 @@ class PairPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.target, self.drafter = _combo("Target"), _combo("Drafter")
-        self.device, self.dtype = _combo("Device", 3), _combo("Number format", 3)
+        self.device = _combo("Device and number format")
         self.verdict, self.memory, self.meter = QLabel(), muted(), Meter()
         self._targets, self._drafters = CheckpointList(), CheckpointList()
         self._chosen: dict[QComboBox, Choice] = {}
@@ -51,7 +52,7 @@ class PairPanel(QWidget):
     def pair(self) -> PairConfig:
         """Return the pair that is chosen."""
         target, drafter = self._chosen[self.target], self._chosen[self.drafter]
-        device, dtype = self.device.currentText(), self.dtype.currentText()
+        device, dtype = self.device.currentData()
         kind = drafter.kind or DrafterKind.NONE
         draft = None
         if kind is DrafterKind.CHECKPOINT:
@@ -64,8 +65,7 @@ class PairPanel(QWidget):
         self._select(self.target, self._choice_of(pair.target.reference, None))
         reference = pair.draft.reference if pair.draft else ""
         self._select(self.drafter, self._choice_of(reference, pair.drafter))
-        self._select_text(self.device, pair.target.device)
-        self._select_text(self.dtype, pair.target.dtype)
+        self._select_place(pair.target.device, pair.target.dtype)
         self._filling = False
 
     def set_choices(
@@ -85,10 +85,12 @@ class PairPanel(QWidget):
     def set_devices(self, devices: tuple[str, ...]) -> None:
         """Offer the devices of this machine."""
         self._filling = True
-        now = self.device.currentText() or "auto"
+        now = self.device.currentData() or (AUTO, AUTO)
         self.device.clear()
-        self.device.addItems(list(devices))
-        self._select_text(self.device, now)
+        for device in devices:
+            for dtype in DTYPES:
+                self.device.addItem(_place_name(device, dtype), (device, dtype))
+        self._select_place(*now)
         self._filling = False
 
     def choose_path(self, for_target: bool, path: str) -> None:
@@ -119,7 +121,7 @@ class PairPanel(QWidget):
 
     def set_locked(self, locked: bool) -> None:
         """Keep the pair as it is while a run goes on."""
-        for control in (self.target, self.drafter, self.device, self.dtype):
+        for control in (self.target, self.drafter, self.device):
             control.setEnabled(not locked)
             control.setToolTip(LOCKED if locked else "")
 
@@ -130,16 +132,14 @@ class PairPanel(QWidget):
         if known:
             share = needed / free  # type: ignore[operator]
             self.meter.show_share(share, "warning" if share > TIGHT else "accent")
-            self.memory.setText(f"{_gb(needed)} of {_gb(free)} GB free memory needed")
+            self.memory.setText(f"{_gb(needed)} of {_gb(free)} GB free needed")
 
     # Building ---------------------------------------------------------------------
 
     def _fill_fixed(self) -> None:
         self.target.setModel(self._targets)
         self.drafter.setModel(self._drafters)
-        self.device.addItems(["auto", "cpu"])
-        self.dtype.addItems(list(DTYPES))
-        self.dtype.setToolTip("Number format of weights and cache")
+        self.set_devices((AUTO, "cpu"))
         self.verdict.setWordWrap(True)
         self.verdict.setAccessibleName("Whether the pair fits")
 
@@ -150,7 +150,7 @@ class PairPanel(QWidget):
         column.addLayout(_row("Target", self.target))
         column.addLayout(_row("Drafter", self.drafter))
         column.addLayout(_indented(self.verdict))
-        column.addLayout(_row("Device", self.device, self.dtype))
+        column.addLayout(_row("Device", self.device))
         self.needs = QWidget()
         needs = QVBoxLayout(self.needs, spacing=4)
         needs.setContentsMargins(0, 0, 0, 0)
@@ -163,7 +163,6 @@ class PairPanel(QWidget):
         self.target.activated.connect(self._on_target_activated)
         self.drafter.activated.connect(self._on_drafter_activated)
         self.device.currentIndexChanged.connect(self._on_place_changed)
-        self.dtype.currentIndexChanged.connect(self._on_place_changed)
 
     @Slot(int)
     def _on_target_activated(self, row: int) -> None:
@@ -205,26 +204,32 @@ class PairPanel(QWidget):
         row = model.find(wanted)
         return model.choices[row] if row >= 0 else wanted
 
-    def _select_text(self, combo: QComboBox, text: str) -> None:
-        if combo.findText(text) < 0:
-            combo.addItem(text)
-        combo.setCurrentText(text)
+    def _select_place(self, device: str, dtype: str) -> None:
+        if self.device.findText(_place_name(device, dtype)) < 0:
+            self.device.addItem(_place_name(device, dtype), (device, dtype))
+        self.device.setCurrentText(_place_name(device, dtype))
 
 
-def _combo(name: str, letters: int = 6) -> QComboBox:
+def _combo(name: str) -> QComboBox:
     combo = QComboBox()
     combo.setAccessibleName(name)
     combo.setSizeAdjustPolicy(_ANY_WIDTH)
-    combo.setMinimumContentsLength(letters)
+    combo.setMinimumContentsLength(6)
     return combo
 
 
-def _row(text: str, first: QWidget, *more: QWidget) -> QHBoxLayout:
+def _row(text: str, control: QWidget) -> QHBoxLayout:
     row = QHBoxLayout(spacing=GAP)
-    row.addWidget(NameLabel(text, first))
-    for widget in (first, *more):
-        row.addWidget(widget, 1)
+    row.addWidget(NameLabel(text, control))
+    row.addWidget(control, 1)
     return row
+
+
+def _place_name(device: str, dtype: str) -> str:
+    if device == dtype == AUTO:
+        return "automatic"
+    name = device.upper() if device == "cpu" else device
+    return f"{name} · {dtype}"
 
 
 def _indented(widget: QWidget) -> QHBoxLayout:

@@ -51,13 +51,15 @@ class NameLabel(QLabel):
 
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
-        if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+        if event.type() == QEvent.Type.FontChange:
             self._fit()
 
     def _fit(self) -> None:
         metrics = self.fontMetrics()
         widest = max(WIDEST, self.text(), key=metrics.horizontalAdvance)
-        self.setFixedWidth(metrics.horizontalAdvance(widest) + 2)
+        width = metrics.horizontalAdvance(widest) + 2
+        if width != self.maximumWidth():
+            self.setFixedWidth(width)
 
 
 def set_label_role(label: QLabel, role: str, text: str) -> None:
