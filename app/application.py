@@ -57,9 +57,9 @@ class Application(QObject):
         self._wire()
 
     def start(self) -> None:
-        """Show the window; everything slow comes after."""
+        """Show the window; everything slow waits until it is painted."""
+        self.window.painted.connect(self._on_painted)
         self.window.show()
-        QTimer.singleShot(0, self._on_shown)
 
     def _wire(self) -> None:
         window = self.window
@@ -88,7 +88,7 @@ class Application(QObject):
         report.show()
 
     @Slot()
-    def _on_shown(self) -> None:
+    def _on_painted(self) -> None:
         logger.info("ready")
         self.window.page.add_plots()
         self.window.pair_desk.refresh()

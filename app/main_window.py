@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent
+from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QFileDialog,
     QMainWindow,
@@ -70,6 +70,7 @@ class MainWindow(QMainWindow):
         closing: the settings to keep; the first time the window is closed.
         closed: nothing runs any more.
         leave_wished: closed again while something still runs.
+        painted: the window is on the screen for the first time.
     """
 
     theme_wished = Signal(str)
@@ -77,6 +78,7 @@ class MainWindow(QMainWindow):
     closing = Signal(object)
     closed = Signal()
     leave_wished = Signal()
+    painted = Signal()
 
     def __init__(
         self, controller: RunController, errands: Errands, settings: AppSettings
@@ -87,7 +89,7 @@ class MainWindow(QMainWindow):
         self._on_theme_changed(Theme.current())
         notifier().changed.connect(self._on_theme_changed)
         self._controller, self._errands, self._settings = controller, errands, settings
-        self._closing = self._finished_closing = False
+        self._closing = self._finished_closing = self._is_painted = False
         self._status, self._new_round = RunStatus(), False
         self.bar, self.page = TopBar(), DecodePage()
         self.actions_ = Actions(self)
@@ -343,6 +345,16 @@ class MainWindow(QMainWindow):
     def _on_patience_over(self) -> None:
         self.page.banners.show_note(STILL_BUSY)
         self.bar.show_status("Waiting for the model to finish its step…")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._is_painted:
+            self._is_painted = True
+            QTimer.singleShot(0, self._on_painted)
+
+    @Slot()
+    def _on_painted(self) -> None:
+        self.painted.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Take Space for pause where no control wanted it."""
