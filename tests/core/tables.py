@@ -15,8 +15,8 @@ from core.decoding.ending import Ending, Limits
 from core.decoding.lane import LanePlan, LaneRun
 from core.decoding.speculative import Sequence as RoundSequence
 from core.drafters.draft_model import DraftModel
-from core.drafters.protocol import Drafter, Prefix, Proposal
 from core.drafters.prompt_lookup import PromptLookup
+from core.drafters.protocol import Drafter, Prefix, Proposal
 from core.events import Event, Lane, RoundFinished, RunFinished
 from core.lab.table_model import NumberTokenizer, TableModel, table_facts
 from core.sampling.draws import Draws

@@ -57,69 +57,77 @@ ENDINGS: dict[str, dict[str, Any]] = {
     "stops": {"stop": (" 0 1 1", "2"), "eos_ids": (0,)},
     "context": {"by_context": True},
 }
-TABLES = (
-    "random",
-    "equal",
-    "disjoint",
-    "draft one-hot",
-    "target one-hot",
-    "zeros",
-    "near ties",
-    "sparse",
-)
 DRAFTERS = ("model", "certain", "lookup", "narrow", "wide", "short")
 
 
-def _masked(width: int, seed: int, zeros: Callable[[tuple[int, ...]], set[int]]):
+Logits = Callable[[tuple[int, ...]], torch.Tensor]
+DRAFT_SEED, TARGET_SEED = 5, 6
+
+
+def _kept(width: int, seed: int, kept: Callable[[int], set[int]]) -> Logits:
+    """Return random logits where only the ids in ``kept(sum of prefix)`` can come."""
     whole = random_logits(width, seed)
 
     def logits(prefix: tuple[int, ...]) -> torch.Tensor:
         row = whole(prefix).clone()
-        row[list(zeros(prefix))] = -torch.inf
+        row[sorted(set(range(width)) - kept(sum(prefix)))] = -torch.inf
         return row
 
     return logits
 
 
-def _pair(name: str, width: int, draft_width: int) -> tuple[Any, Any]:
-    """Return the logits of draft and target by the name of the pair of tables."""
-    everything = set(range(width))
-    draft, target = random_logits(draft_width, 5), random_logits(width, 6)
-    if name == "equal":
-        target = random_logits(width, 5)
-        draft = (
-            lambda prefix: torch.nn.functional.pad(  # noqa: E731
-                target(prefix)[:draft_width],
-                (0, max(0, draft_width - width)),
-                value=0.3,
-            )
-        )
-    elif name == "disjoint":
-        draft = _masked(draft_width, 5, lambda p: {0})
-        target = _masked(width, 6, lambda p: everything - {0})
-    elif name == "draft one-hot":
-        draft = _masked(
-            draft_width, 5, lambda p: set(range(draft_width)) - {sum(p) % 2}
-        )
-    elif name == "target one-hot":
-        target = _masked(width, 6, lambda p: everything - {sum(p) % width})
-    elif name == "zeros":
-        draft = _masked(draft_width, 5, lambda p: {sum(p) % 2})
-        target = _masked(width, 6, lambda p: {(sum(p) + 1) % width})
-    elif name == "near ties":
-        near = [0.3 + 1e-13 * (i % 2) for i in range(max(width, draft_width))]
-        draft = fixed_logits(near[:draft_width])
-        target = fixed_logits([0.3 - 1e-13, *near[1:width]])
-    elif name == "sparse":
-        draft = _masked(
-            draft_width,
-            5,
-            lambda p: set(range(draft_width)) - {sum(p) % 2, (sum(p) + 1) % 2},
-        )
-        target = _masked(
-            width, 6, lambda p: everything - {sum(p) % width, (sum(p) + 1) % width}
-        )
-    return draft, target
+def _random(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    return random_logits(draft_width, DRAFT_SEED), random_logits(width, TARGET_SEED)
+
+
+def _equal(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    target = random_logits(width, TARGET_SEED)
+    more = (0, max(0, draft_width - width))
+    pad = torch.nn.functional.pad
+    return lambda p: pad(target(p)[:draft_width], more, value=0.3), target
+
+
+def _disjoint(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    draft = _kept(draft_width, DRAFT_SEED, lambda n: set(range(1, draft_width)))
+    return draft, _kept(width, TARGET_SEED, lambda n: {0})
+
+
+def _draft_one_hot(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    draft = _kept(draft_width, DRAFT_SEED, lambda n: {n % 2})
+    return draft, random_logits(width, TARGET_SEED)
+
+
+def _target_one_hot(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    target = _kept(width, TARGET_SEED, lambda n: {n % width})
+    return random_logits(draft_width, DRAFT_SEED), target
+
+
+def _zeros(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    draft = _kept(draft_width, DRAFT_SEED, lambda n: set(range(draft_width)) - {n % 2})
+    other = lambda n: set(range(width)) - {(n + 1) % width}  # noqa: E731
+    return draft, _kept(width, TARGET_SEED, other)
+
+
+def _near_ties(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    near = [0.3 + 1e-13 * (i % 2) for i in range(max(width, draft_width))]
+    return fixed_logits(near[:draft_width]), fixed_logits([0.3 - 1e-13, *near[1:width]])
+
+
+def _sparse(width: int, draft_width: int) -> tuple[Logits, Logits]:
+    draft = _kept(draft_width, DRAFT_SEED, lambda n: {0, 1})
+    return draft, _kept(width, TARGET_SEED, lambda n: {n % width, (n + 1) % width})
+
+
+TABLES = {
+    "random": _random,
+    "equal": _equal,
+    "disjoint": _disjoint,
+    "draft one-hot": _draft_one_hot,
+    "target one-hot": _target_one_hot,
+    "zeros": _zeros,
+    "near ties": _near_ties,
+    "sparse": _sparse,
+}
 
 
 @dataclass(frozen=True)
@@ -150,7 +158,7 @@ class Case:
     def logits(self) -> tuple[Any, Any]:
         widths = {"narrow": self.vocabulary - 1, "wide": self.vocabulary + 2}
         width = widths.get(self.drafter, self.vocabulary)
-        return _pair(self.tables, self.vocabulary, width)
+        return TABLES[self.tables](self.vocabulary, width)
 
     def new_drafter(self, draft: Any) -> NewDrafter:
         vocabulary = self.vocabulary
@@ -166,11 +174,8 @@ class Case:
     def laws(self) -> tuple[dict, dict]:
         """Return the law of the real rounds, and plain decoding's from the design."""
         draft, logits = self.logits()
-        # The target's rows are wider than the tokenizer; what lies beyond is masked.
-        target = table(
-            lambda p: torch.nn.functional.pad(logits(p), (0, 2), value=9.0),
-            self.vocabulary,
-        )
+        wider = lambda p: torch.nn.functional.pad(logits(p), (0, 2), value=9.0)  # noqa: E731
+        target = table(wider, self.vocabulary)  # what lies beyond the tokenizer is cut
         ends = {
             k: v
             for k, v in ENDINGS[self.ending].items()

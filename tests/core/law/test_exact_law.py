@@ -7,7 +7,6 @@ drawn at random, so these tests cannot fail by chance.
 from __future__ import annotations
 
 import pytest
-import torch
 
 from core.config import DecodingConfig
 from core.lab.enumeration import distance, output_law
@@ -22,14 +21,6 @@ from tests.core.law.cases import (
 from tests.core.tables import drafting, random_logits, start, table
 
 EXACT = 1e-12
-
-
-@pytest.fixture(autouse=True)
-def _one_thread():
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def _check(*cases: Case) -> None:
