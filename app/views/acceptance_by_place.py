@@ -15,7 +15,7 @@ from core.events import Event, Lane
 class AcceptanceByPlace:
     """A PlotSource: accepted at a place over the rounds that drafted it."""
 
-    title, unit, across = "Acceptance by place", "%", "place in the round"
+    title, unit, across = "Acceptance by place", "%", "place"
     empty = "nothing tested yet"
 
     def attach(self, plot: pg.PlotItem) -> None:
@@ -23,7 +23,7 @@ class AcceptanceByPlace:
         self._plot = plot
         self.rounds = CountedRounds()
         self.bars = NumberedBars(plot, "accepted")
-        plot.setYRange(0, 130, padding=0)  # room for a number on a full bar
+        plot.setYRange(0, 145, padding=0)  # room for a number on a full bar
         plot.getAxis("left").setTicks([[(v, str(v)) for v in (0, 50, 100)]])
 
     def on_event(self, event: Event) -> bool:

@@ -31,11 +31,12 @@ class Look:
     dash: str
     shape: str
 
-    def sample(self, theme: Theme) -> str:
+    def sample(self, theme: Theme, *, with_line: bool = True) -> str:
         """Return the curve's entry in a key, as rich text."""
         color = theme.color(self.role, "line").name()
-        line = f"{_SAMPLES[self.dash]}{_SHAPES[self.shape]}"
-        return f'<span style="color:{color}">{line}</span>{self.short}'
+        line = _SAMPLES[self.dash] if with_line else ""
+        line += _SHAPES[self.shape]
+        return f'<span style="color:{color}">{line}</span>&thinsp;{self.short}'
 
 
 class LaneCurve:

@@ -10,11 +10,18 @@ from app.fonts import token_font
 from app.theme import Theme, notifier
 from app.views.elided import ElidedLabel
 
+# Short words for a narrow column; the whole line is the tool tip and is spoken.
+SHORT = {
+    "accepted": "the target agreed",
+    "resampled": "drawn after a refusal",
+    "bonus": "extra, after all K",
+    "rejected": "refused; on demand",
+}
 LINES = {
-    "accepted": "the target agreed with the draft",
-    "resampled": "refused; drawn from the residual",
-    "bonus": "extra token after K accepted",
-    "rejected": "refused; shown on demand",
+    "accepted": "The target agreed with the draft’s proposal.",
+    "resampled": "The proposal was refused; this was drawn from the residual.",
+    "bonus": "An extra token of the target’s, after all K were accepted.",
+    "rejected": "A proposal that was refused; shown on demand.",
 }
 
 
@@ -33,7 +40,7 @@ class Sample(QLabel):
     def sizeHint(self) -> QSize:
         metrics = QFontMetricsF(token_font("small"))
         widest = max(metrics.horizontalAdvance(role) for role in LINES)
-        return QSize(round(widest) + 14, round(metrics.height()) + 4)
+        return QSize(round(widest) + 10, round(metrics.height()) + 4)
 
     minimumSizeHint = sizeHint
 
@@ -77,12 +84,13 @@ class Legend(QWidget):
         layout.setHorizontalSpacing(8)
         layout.setVerticalSpacing(5)
         layout.setColumnStretch(1, 1)
-        for row, (role, words) in enumerate(LINES.items()):
-            line = ElidedLabel("muted")
+        for row, (role, words) in enumerate(SHORT.items()):
+            sample, line = Sample(role), ElidedLabel("muted")
+            sample.setToolTip(LINES[role])
             line.setText(words)
-            layout.addWidget(Sample(role), row, 0)
+            layout.addWidget(sample, row, 0)
             layout.addWidget(line, row, 1)
-        spoken = "; ".join(f"{role}: {words}" for role, words in LINES.items())
+        spoken = " ".join(f"{role}: {words}" for role, words in LINES.items())
         self.setAccessibleName("What the colours mean")
         self.setAccessibleDescription(spoken)
         notifier().changed.connect(self._on_theme_changed)

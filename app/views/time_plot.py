@@ -91,8 +91,9 @@ class TimePlot:
 
     def key(self, theme: Theme) -> str:
         """Return the key of the curves that have points."""
-        shown = (s.look for s in self._stripes if len(self.axis.lanes[s.lane]))
-        return " ".join(look.sample(theme) for look in shown)
+        shown = [s.look for s in self._stripes if len(self.axis.lanes[s.lane])]
+        brief = len(shown) > 2  # shapes tell them apart where room is short
+        return "&nbsp; ".join(k.sample(theme, with_line=not brief) for k in shown)
 
     def note(self) -> str:
         """Return nothing: changes of settings stand where they happened."""

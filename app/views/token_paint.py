@@ -98,7 +98,7 @@ def draw_outline(painter: QPainter, rects: list[QRectF], width: float) -> None:
 
 
 def draw_seam(
-    painter: QPainter, top: QPointF, height: float, text_end: float, label: str
+    painter: QPainter, room: float, top: QPointF, height: float, end: float, label: str
 ) -> None:
     """Draw the mark of a change of settings; its label only where there is room."""
     theme = Theme.current()
@@ -106,8 +106,8 @@ def draw_seam(
     painter.drawLine(top, top + QPointF(0, height))
     font = text_font("small")
     width = QFontMetricsF(font).horizontalAdvance(label) + 8
-    left = max(text_end, top.x()) + 8
-    if left + width > painter.viewport().width() / painter.device().devicePixelRatio():
+    left = max(end, top.x()) + 8
+    if left + width > room:
         return
     painter.setFont(font)
     painter.setPen(theme.color("link"))

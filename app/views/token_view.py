@@ -235,7 +235,7 @@ class TokenView(QPlainTextEdit):
             place = self._display_position(position)
             line = None if place is None else self.geometry_of.line_at(place)
             if line is not None:
-                draw_seam(painter, *line, text)
+                draw_seam(painter, self.viewport().width(), *line, text)
 
     def _display_position(self, token: int) -> int | None:
         """Return where the output token of that index begins in the display."""

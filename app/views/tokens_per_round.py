@@ -17,7 +17,7 @@ from core.events import Event, Lane
 class TokensPerRound:
     """A PlotSource: bars measured, a dashed line expected."""
 
-    title, unit, across = "Tokens per round", "rounds", "tokens in the round"
+    title, unit, across = "Tokens per round", "rounds", "tokens"
     empty = "no speculative round yet"
 
     def attach(self, plot: pg.PlotItem) -> None:
@@ -85,7 +85,7 @@ class TokensPerRound:
         rate = self.rounds.statistics.acceptance_rate
         if rate is None:
             return ""
-        return f'<span style="color:{color}">╌◆</span>law at {number(rate)}'
+        return f'<span style="color:{color}">╌◆</span>&thinsp;law at {number(rate)}'
 
     def note(self) -> str:
         """Return since when is counted."""

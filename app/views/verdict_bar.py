@@ -96,7 +96,9 @@ class VerdictBar(QFrame):
         self._figure.setToolTip("")
         self._headline.setText(verdict.headline)
         self._detail.setText(verdict.detail)
+        self._detail.setVisible(bool(verdict.detail))
         self._chip.setText(verdict.chip)
+        self._badge.setVisible(verdict.figure != verdict_sentences.NONE)
         self.setAccessibleName("Verdict")
         spoken = (verdict.figure, verdict.headline, verdict.detail, verdict.chip)
         self.setAccessibleDescription(" ".join(filter(None, spoken)))
@@ -106,6 +108,8 @@ class VerdictBar(QFrame):
         self._figure.setFont(text_font("figure", bold=True))
         width = self._figure.fontMetrics().horizontalAdvance("0.00×")
         self._figure.setMinimumWidth(width)  # so that no number moves the words
+        line = self._headline.fontMetrics().height() + 2
+        self.setFixedHeight(3 * line + 12)  # the same with two lines as with three
         color = theme.color(self._verdict.role).name()
         self._figure.setStyleSheet(f"color: {color}")
         self._chip.setStyleSheet(f"color: {color}; font-weight: 600")

@@ -15,6 +15,7 @@ from core.events import (
 )
 
 SHARED = "Lanes share the device; wall time is their sum."
+NONE = "–"
 EMPTY = "Press Race to measure this pair against plain decoding."
 
 
@@ -48,14 +49,14 @@ _ROLES = {
 
 def empty() -> Verdict:
     """Return what stands there before any race."""
-    return Verdict("–", EMPTY, "", "muted")
+    return Verdict(NONE, EMPTY, "", "muted")
 
 
 def running(repeat: int, repeats: int, last: RepeatFinished | None) -> Verdict:
     """Return what stands there during a race; repeat 0 is the warm-up."""
     where = f"Repeat {repeat} of {repeats}" if repeat else "Warm-up, not counted"
     if last is None:
-        return Verdict("–", f"{where}.", "", "muted")
+        return Verdict(NONE, f"{where}.", "", "muted")
     return Verdict(times(last.speedup), f"{where}.", _last(last), "muted")
 
 
@@ -69,7 +70,7 @@ def finished(event: RaceFinished) -> Verdict:
 
 def times(ratio: float | None) -> str:
     """Return a ratio as ``1.81×``, or a dash."""
-    return "–" if ratio is None else f"{ratio:.2f}×"
+    return NONE if ratio is None else f"{ratio:.2f}×"
 
 
 def _last(last: RepeatFinished) -> str:
