@@ -20,7 +20,19 @@ from core.checkpoints.progress import OnProgress, ShouldStop, Work, ignore, neve
 from core.checkpoints.safetensors_header import SINGLE, read_weights
 
 LAYERS_REFERENCE = "demo-layers"
-KEPT_LAYERS: tuple[int, ...] = tuple(range(20))
+# Greedy agreement with the target (284 places searched, 278 held out), float32:
+#
+#   layers   29   28   27   26   25   24   23   22   21   20
+#   searched .83  .73  .68  .65  .63  .57  .52  .49  .45  .39
+#   held out .80  .68  .60  .54  .52  .46  .44  .43  .40  .32
+#
+# Dropped, in this order: 5 7 27 6 4 25 3 14 22 19. At 22 layers the loss per layer is
+# smallest. A step costs some 0.8 of the target's, so this draft shows acceptance and
+# refusal on real text; it does not make decoding faster.
+KEPT_LAYERS: tuple[int, ...] = (
+    *(0, 1, 2, 8, 9, 10, 11, 12, 13, 15, 16),
+    *(17, 18, 19, 20, 21, 22, 23, 24, 26, 28, 29),
+)
 LAYERS_NAME = f"{demo.DEMO_NAME}-{len(KEPT_LAYERS)}-layers"
 _LAYER = re.compile(r"^(.*\blayers\.)(\d+)(\..*)$")
 _WHAT = "The layer-skipped draft"
