@@ -46,6 +46,7 @@ class Application(QObject):
     ) -> None:
         super().__init__()
         self._app, self._store = app, settings
+        self._brief = bool(options and options.quit)
         values = with_options(stored.load(settings), options)
         self._base_size = app.font().pointSizeF()
         self._reports: list[ErrorReport] = []
@@ -69,7 +70,7 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.leave_wished.connect(self._on_leave_wished)
         self.controller.crashed.connect(self.show_fault)
-        self.controller.finished.connect(self._garbage.collect_all)
+        self.controller.state_changed.connect(self._garbage.on_state_changed)
         self.hook.caught.connect(self.show_fault)
 
     def _dress(self, name: str, zoom: int) -> None:
@@ -92,7 +93,8 @@ class Application(QObject):
         logger.info("ready")
         self.window.page.add_plots()
         self.window.pair_desk.refresh()
-        QTimer.singleShot(CALM_MS, self._on_calm)
+        if not self._brief:
+            QTimer.singleShot(CALM_MS, self._on_calm)
 
     @Slot()
     def _on_calm(self) -> None:

@@ -23,7 +23,7 @@ from core.events import Event, Lane, RaceStarted, RoundFinished, RunStarted, Ver
 if TYPE_CHECKING:
     from app.views.plots_panel import PlotsPanel
 
-LEFT_WIDTH = 300
+LEFT_WIDTH = 316
 RIGHT_WIDTH = 292
 NARROWEST = 264
 SPACE = 10
@@ -138,7 +138,7 @@ class DecodePage(QWidget):
         self.middle = _stack(self.banners, self.strip, self.fetch, stacked)
         self.middle.layout().setContentsMargins(SPACE, SPACE, SPACE, SPACE)
         columns = QSplitter(Qt.Orientation.Horizontal, self)
-        QVBoxLayout(self.right).setContentsMargins(0, 0, 0, 0)
+        QVBoxLayout(self.right).setContentsMargins(0, SPACE, 4, SPACE)
         self.right.setMinimumWidth(220)
         for widget in (self.left, self.middle, self.right):
             columns.addWidget(widget)

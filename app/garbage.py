@@ -11,6 +11,8 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
+from app.run_controller import State
+
 PERIOD_MS = 500
 
 
@@ -34,10 +36,14 @@ class GarbageKeeper(QObject):
         self._timer.stop()
         gc.enable()
 
-    @Slot()
-    def collect_all(self) -> None:
-        """Collect everything; for the pause after a run, since it takes a moment."""
-        gc.collect()
+    @Slot(object)
+    def on_state_changed(self, state: State) -> None:
+        """Collect everything before a job and after it: it takes a moment.
+
+        Before, since the core collects by itself around a load, in the worker.
+        """
+        if state in (State.LOADING, State.IDLE):
+            gc.collect()
 
     @Slot()
     def _on_timeout(self) -> None:

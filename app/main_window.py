@@ -31,6 +31,7 @@ from app.run_status import RunStatus
 from app.settings import AppSettings
 from app.theme import Theme, notifier
 from app.trace_actions import TraceActions
+from app.trace_desk import origin_of
 from core.config import DecodingConfig, DecodingRequest, DrafterKind
 from core.events import (
     Event,
@@ -272,6 +273,8 @@ class MainWindow(QMainWindow):
     def _on_finished(self) -> None:
         self.page.strip.hide()
         self.page.show_latest_round(unless_chosen=True)
+        if not self._status.measured and not self._status.loaded:
+            self.bar.show_status("Ready")
         if self.pair_desk.needs_demo():
             self.pair_desk.refresh()
 
@@ -307,6 +310,7 @@ class MainWindow(QMainWindow):
             return
         self._begin(recorded=True)
         self._show_badge("RECORDED")
+        self.page.banners.show_note(origin_of(trace))
         for note in trace.notes:
             self.page.banners.show_note(note)
         self._controller.play(trace.events)

@@ -32,11 +32,12 @@ class RunStatus:
     Attributes:
         text: the line.
         measured: numbers of a run are on screen.
+        loaded: the pair was loaded.
     """
 
     def __init__(self) -> None:
         self.text = "Ready"
-        self.measured = False
+        self.measured = self.loaded = False
         self._repeats: int | None = None
         self._repeat = 0
         self._emitted: dict[Lane, int] = {}
@@ -47,7 +48,7 @@ class RunStatus:
             case LoadProgress():
                 self.text = event.stage
             case PairLoaded():
-                self.text = "Pair loaded"
+                self.text, self.loaded = "Pair loaded", True
             case RaceStarted():
                 self._repeats, self.measured = event.repeats, True
             case RunStarted():

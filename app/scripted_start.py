@@ -96,6 +96,8 @@ class ScriptedStart(QObject):
             self._window.run()
         idle = not self._window.is_busy() and not self._options.open
         if idle:
+            # Asked to begin and could not: the demo is missing, or there is no drafter.
+            self.exit_code = BAD_INPUT if self._options.autorun else DONE
             self._on_finished()
 
     @Slot()

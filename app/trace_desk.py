@@ -15,7 +15,7 @@ from core.events import (
     RaceStarted,
     RunStarted,
 )
-from core.trace import TraceHeader, write_trace
+from core.trace import Trace, TraceHeader, write_trace
 
 logger = logging.getLogger(__name__)
 
@@ -98,3 +98,15 @@ def write_failed(folder: Path, desk: TraceDesk, events: tuple[Event, ...]) -> Pa
     for old in sorted(folder.glob(f"failed-*{SUFFIX}"))[:-KEPT_FAILURES]:
         old.unlink(missing_ok=True)
     return path
+
+
+def origin_of(trace: Trace) -> str:
+    """Return a sentence that says where a replayed run comes from."""
+    header = trace.header
+    target = header.target.name if header.target else "an unnamed target"
+    when = f" on {header.recorded_at[:10]}" if header.recorded_at else ""
+    machine = f", {header.machine.processor}" if header.machine else ""
+    return (
+        f"Replayed: {target}, recorded{when}{machine}. The settings on the left are "
+        "yours, not those of the recording."
+    )

@@ -8,7 +8,6 @@ from typing import Any
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
-    QComboBox,
     QHBoxLayout,
     QPlainTextEdit,
     QVBoxLayout,
@@ -16,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.number_field import NumberField, NumberSlider
-from app.panels.parts import GAP, Fold, NameLabel, muted, section_title
+from app.panels.parts import GAP, ElidedCombo, Fold, NameLabel, muted, section_title
 from core.config import Coupling, DecodingConfig, FieldInfo, describe
 
 # Sliders for what is tried out by moving it; above 1 small values get more room.
@@ -29,7 +28,7 @@ CURVES = {
 }
 MAIN = (*CURVES, "coupling", "seed", "max_new_tokens")
 COUPLINGS = {
-    Coupling.MAXIMAL: "Maximal (Chen et al.)",
+    Coupling.MAXIMAL: "Maximal (Chen)",
     Coupling.SHARED_NOISE: "Shared noise",
 }
 TIGHT = 4  # between rows; there are many
@@ -170,11 +169,11 @@ class _Field(QWidget):
 class _NumberRow(_Field):
     def __init__(self, name: str, info: FieldInfo) -> None:
         super().__init__(name, info)
+        # The slider first: the tab key follows the order of making.
+        self.slider = NumberSlider(info, CURVES[name]) if name in CURVES else None
         self.box = NumberField(info)
-        self.slider: NumberSlider | None = None
         self._name(self.box)
-        if name in CURVES:
-            self.slider = NumberSlider(info, CURVES[name])
+        if self.slider is not None:
             self.slider.number_changed.connect(self.box.setValue)
             self._add(self.slider, 1)
             self.box.setProperty("beside", True)
@@ -202,9 +201,7 @@ class _NumberRow(_Field):
 class _ChoiceRow(_Field):
     def __init__(self, name: str, info: FieldInfo) -> None:
         super().__init__(name, info)
-        self.box = QComboBox()
-        self.box.setSizeAdjustPolicy(_ANY_WIDTH)
-        self.box.setMinimumContentsLength(6)
+        self.box = ElidedCombo(info.label)
         for coupling, text in COUPLINGS.items():
             self.box.addItem(text, coupling)
         self._name(self.box)
@@ -261,9 +258,6 @@ _FIELD_TYPES: dict[str, type[_Field]] = {
     "stop": _LinesRow,
     "ignore_eos": _FlagRow,
 }
-
-
-_ANY_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
 
 
 def _make_field(name: str, info: FieldInfo) -> _Field:

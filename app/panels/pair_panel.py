@@ -11,6 +11,7 @@ from app.item_models.checkpoint_list import CheckpointList, Choice
 from app.pair_outlook import PairOutlook
 from app.panels.parts import (
     GAP,
+    ElidedCombo,
     Meter,
     NameLabel,
     muted,
@@ -39,9 +40,10 @@ class PairPanel(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.target, self.drafter = _combo("Target"), _combo("Drafter")
-        self.device = _combo("Device and number format")
+        self.target, self.drafter = ElidedCombo("Target"), ElidedCombo("Drafter")
+        self.device = ElidedCombo("Device and number format")
         self.verdict, self.memory, self.meter = QLabel(), muted(), Meter()
+        self.notes = muted()
         self._targets, self._drafters = CheckpointList(), CheckpointList()
         self._chosen: dict[QComboBox, Choice] = {}
         self._filling = False
@@ -109,7 +111,7 @@ class PairPanel(QWidget):
             outlook.fits, ("muted", "")
         )  # type: ignore[arg-type]
         set_label_role(self.verdict, role, sign + outlook.verdict)
-        self.verdict.setToolTip("\n".join(outlook.reasons))
+        self._show_notes(outlook.reasons if outlook.fits else ())
         self._show_memory(outlook)
 
     def show_loaded(self, loaded: PairLoaded) -> None:
@@ -117,7 +119,11 @@ class PairPanel(QWidget):
         draft = loaded.draft
         text = "fits · loaded" if draft else "the target alone, plain decoding"
         set_label_role(self.verdict, "good", f"✓ {text}")
-        self.verdict.setToolTip("\n".join(loaded.notes))
+        self._show_notes(loaded.notes)
+
+    def _show_notes(self, notes: tuple[str, ...]) -> None:
+        self.notes.setText("\n".join(notes))
+        self.said.setVisible(bool(notes))
 
     def set_locked(self, locked: bool) -> None:
         """Keep the pair as it is while a run goes on."""
@@ -150,6 +156,12 @@ class PairPanel(QWidget):
         column.addLayout(_row("Target", self.target))
         column.addLayout(_row("Drafter", self.drafter))
         column.addLayout(_indented(self.verdict))
+        self.said = QWidget()
+        said = _indented(self.notes)
+        said.setContentsMargins(0, 0, 0, 0)
+        self.said.setLayout(said)
+        column.addWidget(self.said)
+        self.said.hide()
         column.addLayout(_row("Device", self.device))
         self.needs = QWidget()
         needs = QVBoxLayout(self.needs, spacing=4)
@@ -210,14 +222,6 @@ class PairPanel(QWidget):
         self.device.setCurrentText(_place_name(device, dtype))
 
 
-def _combo(name: str) -> QComboBox:
-    combo = QComboBox()
-    combo.setAccessibleName(name)
-    combo.setSizeAdjustPolicy(_ANY_WIDTH)
-    combo.setMinimumContentsLength(6)
-    return combo
-
-
 def _row(text: str, control: QWidget) -> QHBoxLayout:
     row = QHBoxLayout(spacing=GAP)
     row.addWidget(NameLabel(text, control))
@@ -246,6 +250,3 @@ def _short_name(reference: str, kind: DrafterKind | None) -> str:
 
 def _gb(num_bytes: int | None) -> str:
     return f"{(num_bytes or 0) / 1e9:.1f}"
-
-
-_ANY_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon

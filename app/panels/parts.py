@@ -5,10 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
+    QComboBox,
     QFrame,
     QLabel,
     QPushButton,
     QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -67,6 +71,30 @@ def set_label_role(label: QLabel, role: str, text: str) -> None:
     label.setText(text)
     if label.property("role") != role:
         set_role(label, role=role)
+
+
+class ElidedCombo(QComboBox):
+    """A combo box as narrow as the column wants; a long name ends in an ellipsis."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.setAccessibleName(name)
+        self.setSizeAdjustPolicy(_ANY_WIDTH)
+        self.setMinimumContentsLength(6)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        field = self.style().subControlRect(
+            QStyle.ComplexControl.CC_ComboBox,
+            option,
+            QStyle.SubControl.SC_ComboBoxEditField,
+            self,
+        )
+        metrics, dots = self.fontMetrics(), Qt.TextElideMode.ElideRight
+        option.currentText = metrics.elidedText(option.currentText, dots, field.width())  # type: ignore[attr-defined]
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 class Rule(QFrame):
@@ -201,3 +229,6 @@ class Meter(QWidget):
     @Slot(object)
     def _on_theme_changed(self, theme: object) -> None:
         self.update()
+
+
+_ANY_WIDTH = QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon

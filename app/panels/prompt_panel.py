@@ -90,7 +90,7 @@ class PromptPanel(QWidget):
         self.editor.setProperty("field", True)
         self.editor.setAccessibleName("Prompt")
         self.editor.setPlaceholderText("What the target continues")
-        self.editor.setMinimumHeight(110)
+        self.editor.setFixedHeight(132)
         self.template.setAccessibleDescription("Wrap the prompt in the chat template.")
         self.ids.setProperty("field", True)
         self.ids.setAccessibleName("Token ids of the prompt")
