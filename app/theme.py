@@ -160,11 +160,15 @@ class ThemeNotifier(QObject):
             self._dress(app, system_theme(app))
 
     def _dress(self, app: QApplication, key: str) -> None:
-        self.theme = Theme.load(key)
+        theme = Theme.load(key)
+        sheet = theme.stylesheet()  # differs, too, when the application's font does
+        if theme is self.theme and sheet == app.styleSheet():
+            return
+        self.theme = theme
         app.setStyle("Fusion")
-        app.setPalette(self.theme.palette())
-        app.setStyleSheet(self.theme.stylesheet())
-        self.changed.emit(self.theme)
+        app.setPalette(theme.palette())
+        app.setStyleSheet(sheet)
+        self.changed.emit(theme)
 
 
 @cache

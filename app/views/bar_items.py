@@ -19,6 +19,7 @@ class NumberedBars:
         self._bars = pg.BarGraphItem(x=[], height=[], width=WIDTH)
         self._texts: list[pg.TextItem] = []
         self._lit: frozenset[int] = frozenset()
+        self._ticks: list[int] = []
         plot.addItem(self._bars)
 
     def set_heights(
@@ -32,7 +33,8 @@ class NumberedBars:
         for i, item in enumerate(self._texts):
             item.setVisible(i < len(texts))
             if i < len(texts):
-                item.setText(texts[i])
+                if item.toPlainText() != texts[i]:
+                    item.setText(texts[i])
                 item.setPos(xs[i], (above or heights)[i])
         self._label_axis(xs)
 
@@ -81,6 +83,9 @@ class NumberedBars:
         item.setFont(text_font("small"))
 
     def _label_axis(self, xs: list[int]) -> None:
+        if xs == self._ticks:
+            return
+        self._ticks = xs
         step = 1 if len(xs) <= 9 else 2
         ticks = [(x, str(x)) for x in xs[::step]]
         self._plot.getAxis("bottom").setTicks([ticks])

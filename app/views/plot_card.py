@@ -31,6 +31,7 @@ class PlotCard(QFrame):
         self.setProperty("card", True)
         self.source = source
         self._stale = True
+        self._words: tuple[bool, str] | None = None
         self.plot = pg.PlotWidget(enableMenu=False)
         self._title = QLabel(source.title)
         self._key = QLabel()
@@ -102,9 +103,12 @@ class PlotCard(QFrame):
         return True
 
     def _show_words(self) -> None:
-        empty = self.source.is_empty()
+        empty, note = self.source.is_empty(), self.source.note()
+        if (empty, note) == self._words:
+            return  # setting an axis' style or label draws all of its ticks anew
+        self._words = empty, note
         self._empty.setVisible(empty)
-        across = " · ".join(filter(None, [self.source.across, self.source.note()]))
+        across = " · ".join(filter(None, [self.source.across, note]))
         self.plot.getPlotItem().setLabel("bottom", across)
         for side in ("left", "bottom"):  # numbers on an empty axis would be invented
             self.plot.getPlotItem().getAxis(side).setStyle(showValues=not empty)
@@ -134,7 +138,8 @@ class PlotCard(QFrame):
         """Write the plot as PNG, SVG or CSV."""
         self._stale = False
         self.source.draw()
-        export_plot(self.plot, self.source.table(), self.source.title, path)
+        source, key = self.source, self.source.key(Theme.current())
+        export_plot(self.plot, source.table(), source.title, key, path)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         plot_menu(self).exec(event.globalPos())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pyqtgraph as pg
@@ -11,16 +13,18 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter
 from PySide6.QtSvg import QSvgGenerator
 
+from app.theme import Theme
 from app.views.plot_source import Table
 
 ENDINGS = (".png", ".svg", ".csv")
+POSE = QSize(800, 440)  # a figure for a page, whatever the card's size on screen
 PNG_WIDTH = 1600
 
 
 def export_plot(
-    plot: pg.PlotWidget, table: Table, title: str, path: str | Path
+    plot: pg.PlotWidget, table: Table, title: str, key: str, path: str | Path
 ) -> None:
-    """Write a plot.
+    """Write a plot; pictures carry its title and the key of its curves.
 
     Raises:
         ValueError: if the ending is none of ENDINGS.
@@ -29,9 +33,11 @@ def export_plot(
     path = Path(path)
     match path.suffix.lower():
         case ".png":
-            _png(plot, path)
+            with _posed(plot, f"{title} &nbsp; {key}"):
+                _png(plot, path)
         case ".svg":
-            _svg(plot, title, path)
+            with _posed(plot, f"{title} &nbsp; {key}"):
+                _svg(plot, title, path)
         case ".csv":
             write_csv([(title, table)], path)
         case other:
@@ -51,6 +57,19 @@ def write_csv(tables: list[tuple[str, Table]], path: Path) -> None:
             )
 
 
+@contextmanager
+def _posed(plot: pg.PlotWidget, heading: str) -> Iterator[None]:
+    """Give the plot a heading and a figure's size, and take both back."""
+    size, item = plot.size(), plot.getPlotItem()
+    item.setTitle(heading, color=Theme.current().color("text"))
+    plot.resize(POSE)
+    try:
+        yield
+    finally:
+        item.setTitle(None)
+        plot.resize(size)
+
+
 def _png(plot: pg.PlotWidget, path: Path) -> None:
     exporter = ImageExporter(plot.getPlotItem())
     exporter.parameters()["width"] = PNG_WIDTH
@@ -65,6 +84,8 @@ def _svg(plot: pg.PlotWidget, title: str, path: Path) -> None:
     generator = QSvgGenerator()
     generator.setFileName(str(path))
     generator.setSize(size)
+    # Axes are cached pictures; at another resolution they would stand beside the data.
+    generator.setResolution(plot.logicalDpiX())
     generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
     generator.setTitle(title)
     painter = QPainter()

@@ -82,10 +82,17 @@ def test_the_stylesheet_has_no_unfilled_role(qapp, each):
 
 
 def test_applying_tells_open_views_once(qtbot, qapp):
+    theme.apply(qapp, "light")
     with qtbot.waitSignal(theme.notifier().changed) as changed:
         theme.apply(qapp, "high-contrast")
     assert changed.args[0] is Theme.current() is Theme.load("high-contrast")
     assert qapp.palette().color(QPalette.ColorRole.Window) == QColor("#000000")
+
+
+def test_applying_what_is_shown_does_nothing(qtbot, qapp):
+    theme.apply(qapp, "light")
+    with qtbot.assertNotEmitted(theme.notifier().changed):
+        theme.apply(qapp, "light")
 
 
 def test_following_the_system_changes_with_it(qapp, qtbot, monkeypatch):

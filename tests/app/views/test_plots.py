@@ -210,10 +210,10 @@ def test_a_refresh_stays_cheap_over_five_thousand_tokens(panel, capsys):
     for i, event in enumerate(rounds_of([" w"] * 5000)):
         panel.on_event(event)
         if i % 20 == 0:
-            start = time.perf_counter()
+            start = time.process_time()
             panel.refresh()
             panel.grab()
-            times.append(1000 * (time.perf_counter() - start))
+            times.append(1000 * (time.process_time() - start))
     with capsys.disabled():
         print(  # noqa: T201 (a measured cost is worth reading)
             f"\nfive plots, 5,000 tokens: median {statistics.median(times):.1f} ms, "
