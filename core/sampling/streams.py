@@ -49,7 +49,9 @@ def stream_keys(seed: Tensor, purpose: Purpose, position: Tensor | int) -> Tenso
     """
     key = _mix(seed * _signed(_GOLDEN) + _signed(_MIX_1))
     key = _mix(key + _signed(int(purpose) * _MIX_2))
-    return _mix(key + position * _signed(_GOLDEN))
+    step = position * _signed(_GOLDEN)
+    # A tensor wraps round at 64 bits by itself; a Python number must be made to.
+    return _mix(key + (_signed(step) if isinstance(step, int) else step))
 
 
 def uniform(key: int) -> float:
