@@ -31,7 +31,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "hot": {"temperature": 2.0},
     "greedy": {"temperature": 0.0},
     "top-k": {"top_k": 2},
-    "top-p": {"top_p": 0.7},
+    "top-p": {"top_p": 0.9},
     "min-p": {"min_p": 0.3},
     "repetition": {"repetition_penalty": 1.6},
     "presence": {"presence_penalty": 0.9},

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
+from hypothesis import settings
+
+# The first call compiles kernels, and the machine may be busy.
+settings.register_profile("patient", deadline=None, derandomize=True)
+settings.load_profile("patient")
 
 
 @pytest.fixture(autouse=True)
