@@ -157,7 +157,8 @@ class Session:
             return None
         from core.drafters.draft_model import DraftModel
 
-        return lambda capacity: DraftModel(draft.model, capacity)
+        vocabulary = target.model.facts.vocabulary_size
+        return lambda capacity: DraftModel(draft.model, capacity, vocabulary)
 
     def run(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
         """Decode one prompt speculatively (or plainly where no drafter is loaded).

@@ -44,7 +44,18 @@ class DraftModel:
         self, ids: Sequence[int], on_chunk: Callable[[int], bool] = lambda done: True
     ) -> bool:
         """Read the prompt as far as the draft's own context reaches."""
-        return self._runner.prefill(ids[: self._runner.capacity], on_chunk)
+        return self._runner.prefill(
+            self._readable(ids[: self._runner.capacity]), on_chunk
+        )
+
+    def _readable(self, ids: Sequence[int]) -> list[int]:
+        """Return the ids with those that the draft has no embedding for put to 0.
+
+        A target may know a few more special tokens. What the draft makes of such a text
+        costs acceptance, never exactness: its law is recorded as it was drawn from.
+        """
+        known = self.facts.vocabulary_size
+        return [i if i < known else 0 for i in ids]
 
     def room(self, length: int) -> int:
         """Return the places left between ``length`` and the end of its context."""
@@ -79,13 +90,13 @@ class DraftModel:
         """
         missed = committed[self._runner.length :]
         if len(missed) > _STEP_LIMIT:
-            self._runner.prefill(missed[:-1])
+            self._runner.prefill(self._readable(missed[:-1]))
             missed = missed[-1:]
         return self._step(missed)
 
     def _step(self, ids: Sequence[int]) -> Tensor:
         """Return the logits after the last of ``ids``, cut to the vocabulary: [V]."""
-        return self._runner.step(ids)[-1, : self._vocabulary]
+        return self._runner.step(self._readable(ids))[-1, : self._vocabulary]
 
     def observe(self, num_accepted: int) -> None:
         """Nothing to learn."""
