@@ -23,7 +23,9 @@ class AcceptanceByPlace:
         self._plot = plot
         self.rounds = CountedRounds()
         self.bars = NumberedBars(plot, "accepted")
-        plot.setYRange(0, 145, padding=0)  # room for a number on a full bar
+        plot.getViewBox().setYRange(
+            0, 145, padding=0
+        )  # room for a number on a full bar
         plot.getAxis("left").setTicks([[(v, str(v)) for v in (0, 50, 100)]])
 
     def on_event(self, event: Event) -> bool:
@@ -42,7 +44,7 @@ class AcceptanceByPlace:
         shares = self._shares()
         texts = [DASH if s is None else f"{100 * s:.0f}" for s in shares]
         self.bars.set_heights([100 * (s or 0.0) for s in shares], texts)
-        self._plot.setXRange(0.4, max(4, len(shares)) + 0.6, padding=0)
+        self._plot.getViewBox().setXRange(0.4, max(4, len(shares)) + 0.6, padding=0)
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyqtgraph as pg
 
 from app.fonts import text_font
@@ -19,6 +21,7 @@ class NumberedBars:
         self._bars = pg.BarGraphItem(x=[], height=[], width=WIDTH)
         self._texts: list[pg.TextItem] = []
         self._lit: frozenset[int] = frozenset()
+        self._xs: list[int] = []
         self._ticks: list[int] = []
         plot.addItem(self._bars)
 
@@ -26,7 +29,7 @@ class NumberedBars:
         self, heights: list[float], texts: list[str], above: list[float] | None = None
     ) -> None:
         """Show bars at 1, 2, ... with a text on each, or ``above`` what is higher."""
-        xs = list(range(1, len(heights) + 1))
+        xs = self._xs = list(range(1, len(heights) + 1))
         self._bars.setOpts(x=xs, height=heights, width=WIDTH, **self._colors(xs))
         while len(self._texts) < len(texts):
             self._texts.append(self._new_text())
@@ -41,8 +44,7 @@ class NumberedBars:
     def light(self, bars: set[int]) -> None:
         """Light some bars up."""
         self._lit = frozenset(bars)
-        xs = list(self._bars.opts["x"])
-        self._bars.setOpts(**self._colors(xs))
+        self._bars.setOpts(**self._colors(self._xs))
 
     @property
     def lit(self) -> frozenset[int]:
@@ -56,11 +58,11 @@ class NumberedBars:
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""
-        self._bars.setOpts(**self._colors(list(self._bars.opts["x"])))
+        self._bars.setOpts(**self._colors(self._xs))
         for item in self._texts:
             self._dress(item, theme)
 
-    def _colors(self, xs: list[int]) -> dict[str, list[object] | None]:
+    def _colors(self, xs: list[int]) -> dict[str, Any]:
         if not xs:  # pyqtgraph cannot take empty lists of pens
             return {"pens": None, "brushes": None}
         theme = Theme.current()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from core.events import Candidate, RoundFinished
+from core.events import Candidate, Place, RoundFinished
 
 KINDS = ("draft", "target", "residual")
 
@@ -36,17 +36,28 @@ def candidate_rows(event: RoundFinished, place: int) -> list[CandidateRow]:
         tops = ((), free[-1].target_top if free else (), ())
     drawn = {t.token_id for t in event.tokens if (t.place or 0) == place}
     proposed = judged.token_id if judged else None
+    names = _names(tops)
+    if judged is not None and judged.token_id not in names:
+        names[judged.token_id] = judged.text  # proposed from outside the best
     rows = [
         CandidateRow(
             text, _shares(tops, token_id), token_id == proposed, token_id in drawn
         )
-        for token_id, text in _names(tops).items()
+        for token_id, text in names.items()
     ]
+    if judged is not None and event.settings.temperature > 0:
+        rows = [_with_figures(row, judged) if row.proposed else row for row in rows]
     return sorted(rows, key=_weight, reverse=True)
 
 
 def _names(tops: tuple[tuple[Candidate, ...], ...]) -> dict[int, str]:
     return {c.token_id: c.text for top in tops for c in top}
+
+
+def _with_figures(row: CandidateRow, place: Place) -> CandidateRow:
+    """Return the proposed token's row with the figures that the rule used."""
+    figures = (place.draft_probability, place.target_probability, row.shares[2])
+    return replace(row, shares=figures)
 
 
 def _shares(

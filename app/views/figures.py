@@ -36,4 +36,6 @@ def share(candidates: tuple[Candidate, ...], token_id: int) -> str:
         if candidate.token_id == token_id:
             return number(candidate.probability)
     # Outside the eight best it is smaller than the last of them.
-    return f"<{number(candidates[-1].probability)}" if candidates else number(None)
+    if not candidates:
+        return number(None)
+    return f"<{max(candidates[-1].probability, 0.01):.2f}"

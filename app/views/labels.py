@@ -31,17 +31,19 @@ def words(first: str, second: str) -> tuple[str, str]:
     return visible(first).replace(" ", "␣"), visible(second).replace(" ", "␣")
 
 
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a number with fixed digits, or a dash for none."""
-    return DASH if value is None else f"{value:.{digits}f}"
+def number(value: float | None) -> str:
+    """Return a share with two digits, a bound for a tiny one, a dash for none."""
+    if value is None:
+        return DASH
+    return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
 
 
 def apart(first: float, second: float) -> tuple[str, str]:
     """Return two numbers with as many digits as it takes to tell them apart."""
-    for digits in range(2, 8):
-        if number(first, digits) != number(second, digits):
-            break
-    return number(first, digits), number(second, digits)
+    digits = 2
+    while digits < 7 and f"{first:.{digits}f}" == f"{second:.{digits}f}":
+        digits += 1
+    return f"{first:.{digits}f}", f"{second:.{digits}f}"
 
 
 def milliseconds(value: float | None) -> str:

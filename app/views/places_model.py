@@ -33,7 +33,7 @@ def rows_of(event: RoundFinished) -> list[Row]:
     rows = [_proposal(place, event) for place in event.places]
     for token in event.tokens:
         if token.place is None and token.origin is not Origin.PROMPT:
-            name = visible(label(token, event))
+            name = word(label(token, event))
             target = number(token.target_probability)
             if event.settings.temperature == 0:
                 target = share(token.target_top, token.token_id)

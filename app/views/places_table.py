@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QItemSelection, QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import (
+    QItemSelection,
+    QModelIndex,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
 from PySide6.QtGui import QFontMetrics, QPalette, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -22,6 +29,9 @@ from core.events import RoundFinished
 PROPOSED = 1
 
 
+_Index = QModelIndex | QPersistentModelIndex
+
+
 class RowDelegate(QStyledItemDelegate):
     """Keeps a chosen row's own colours, and draws no box round a single cell.
 
@@ -29,7 +39,7 @@ class RowDelegate(QStyledItemDelegate):
         none of its own.
     """
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: QModelIndex) -> None:
+    def initStyleOption(self, option: QStyleOptionViewItem, index: _Index) -> None:
         super().initStyleOption(option, index)
         ink = index.data(Qt.ItemDataRole.ForegroundRole)
         option.palette.setColor(QPalette.ColorRole.HighlightedText, ink)

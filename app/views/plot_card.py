@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal, Slot
@@ -15,6 +16,8 @@ from app.views.plot_export import export_plot
 from app.views.plot_menu import plot_menu
 from app.views.plot_source import PlotSource
 from core.events import Event, Lane
+
+LEFT_AXIS = 56
 
 
 class PlotCard(QFrame):
@@ -33,12 +36,13 @@ class PlotCard(QFrame):
         self._stale = True
         self._words: tuple[bool, str] | None = None
         self.plot = pg.PlotWidget(enableMenu=False)
+        self._item = cast(pg.PlotItem, self.plot.getPlotItem())
         self._title = QLabel(source.title)
         self._key = QLabel()
         self._empty = QLabel(source.empty, self.plot)
         self._arrange()
         self._configure_plot()
-        source.attach(self.plot.getPlotItem())
+        source.attach(self._item)
         self.restyle(Theme.current())
 
     def _arrange(self) -> None:
@@ -64,10 +68,10 @@ class PlotCard(QFrame):
         self.setAccessibleName(self.source.title)
 
     def _configure_plot(self) -> None:
-        item = self.plot.getPlotItem()
+        item = self._item
         item.hideButtons()
-        item.setMouseEnabled(False, False)
-        item.disableAutoRange()
+        item.getViewBox().setMouseEnabled(False, False)
+        item.getViewBox().disableAutoRange()
         item.setLabel("bottom", self.source.across)
         item.setLabel("left", self.source.unit)
         item.showGrid(y=True, alpha=0.25)
@@ -76,7 +80,9 @@ class PlotCard(QFrame):
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plot.setFrameShape(QFrame.Shape.NoFrame)
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)
-        self.plot.scene().sigMouseClicked.connect(self._on_clicked)
+        cast(pg.GraphicsScene, self.plot.scene()).sigMouseClicked.connect(
+            self._on_clicked
+        )
 
     def on_event(self, event: Event) -> bool:
         """Take in an event; return whether the picture is stale now."""
@@ -109,9 +115,12 @@ class PlotCard(QFrame):
         self._words = empty, note
         self._empty.setVisible(empty)
         across = " · ".join(filter(None, [self.source.across, note]))
-        self.plot.getPlotItem().setLabel("bottom", across)
+        shown = QFontMetrics(text_font("small")).elidedText(
+            across, Qt.TextElideMode.ElideRight, self.plot.width() - LEFT_AXIS
+        )
+        self._item.setLabel("bottom", shown)
         for side in ("left", "bottom"):  # numbers on an empty axis would be invented
-            self.plot.getPlotItem().getAxis(side).setStyle(showValues=not empty)
+            self._item.getAxis(side).setStyle(showValues=not empty)
 
     def mark_round(self, lane: Lane | None, round_index: int) -> None:
         """Light a round up; None lights nothing."""
@@ -121,15 +130,15 @@ class PlotCard(QFrame):
         """Take the theme's colours and the scale's fonts."""
         self.plot.setBackground(theme.color("surface"))
         for side in ("left", "bottom"):
-            axis = self.plot.getPlotItem().getAxis(side)
+            axis = self._item.getAxis(side)
             axis.setPen(theme.color("grid"))
             axis.setTextPen(theme.color("muted"))
             axis.setTickFont(text_font("small"))
             axis.label.setFont(text_font("small"))
             axis.setStyle(tickLength=-3, tickTextOffset=3)
         height = QFontMetrics(text_font("small")).height()
-        self.plot.getPlotItem().getAxis("bottom").setHeight(2 * height + 4)
-        self.plot.getPlotItem().getAxis("left").setWidth(height + 30)
+        self._item.getAxis("bottom").setHeight(2 * height + 4)
+        self._item.getAxis("left").setWidth(height + 30)
         self.source.restyle(theme)
         self._key.setText(self.source.key(theme))
         self._stale = True
@@ -150,7 +159,7 @@ class PlotCard(QFrame):
 
     @Slot(object)
     def _on_clicked(self, event: object) -> None:
-        box = self.plot.getPlotItem().getViewBox()
+        box = self._item.getViewBox()
         place = box.mapSceneToView(event.scenePos())  # type: ignore[attr-defined]
         found = self.source.round_at(place.x())
         if found is not None:

@@ -6,11 +6,12 @@ import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 import pyqtgraph as pg
 from pyqtgraph.exporters import ImageExporter
 from PySide6.QtCore import QRectF, QSize
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgGenerator
 
 from app.theme import Theme
@@ -60,7 +61,7 @@ def write_csv(tables: list[tuple[str, Table]], path: Path) -> None:
 @contextmanager
 def _posed(plot: pg.PlotWidget, heading: str) -> Iterator[None]:
     """Give the plot a heading and a figure's size, and take both back."""
-    size, item = plot.size(), plot.getPlotItem()
+    size, item = plot.size(), cast(pg.PlotItem, plot.getPlotItem())
     item.setTitle(heading, color=Theme.current().color("text"))
     plot.resize(POSE)
     try:
@@ -73,7 +74,7 @@ def _posed(plot: pg.PlotWidget, heading: str) -> Iterator[None]:
 def _png(plot: pg.PlotWidget, path: Path) -> None:
     exporter = ImageExporter(plot.getPlotItem())
     exporter.parameters()["width"] = PNG_WIDTH
-    image = exporter.export(toBytes=True)
+    image = cast(QImage, exporter.export(toBytes=True))
     if not image.save(str(path)):
         raise OSError(f"{path.name} could not be written.")
 

@@ -29,36 +29,48 @@ class PlotSource(Protocol):
 
     def attach(self, plot: pg.PlotItem) -> None:
         """Create the items once; drawing only changes their data."""
+        ...
 
     def on_event(self, event: Event) -> bool:
         """Take in an event and return whether the picture changes."""
+        ...
 
     def clear(self) -> None:
         """Forget everything."""
+        ...
 
     def draw(self) -> None:
         """Put the numbers so far into the items."""
+        ...
 
     def restyle(self, theme: Theme) -> None:
         """Give the items the theme's pens: options reach new items only."""
+        ...
 
     def mark_round(self, lane: Lane | None, round_index: int) -> None:
         """Light a round up; None for no round."""
+        ...
 
     def round_at(self, x: float) -> tuple[Lane, int] | None:
         """Return the round that was drawn at ``x``, where a round has a place."""
+        ...
 
     def is_empty(self) -> bool:
         """Return whether there is nothing to show."""
+        ...
 
     def key(self, theme: Theme) -> str:
         """Return the key of the curves as rich text."""
+        ...
 
     def note(self) -> str:
         """Return what the axis adds to its unit, if anything."""
+        ...
 
     def table(self) -> Table:
         """Return headings and rows with the numbers that are drawn."""
+        ...
 
     def summary(self) -> str:
         """Return the current numbers in words, for screen readers."""
+        ...

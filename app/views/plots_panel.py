@@ -46,7 +46,7 @@ class PlotsPanel(QScrollArea):
         notifier().changed.connect(self._on_theme_changed)
 
     def _arrange(self) -> None:
-        column = QWidget()
+        column = self._column = QWidget()
         column.setProperty("bare", True)
         layout = QVBoxLayout(column)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -100,7 +100,7 @@ class PlotsPanel(QScrollArea):
             raise ValueError(
                 "Choose .png or .csv for all plots; each has its own menu."
             )
-        elif not self.widget().grab().save(str(path)):
+        elif not self._column.grab().save(str(path)):
             raise OSError(f"{path.name} could not be written.")
 
     def refresh(self) -> None:

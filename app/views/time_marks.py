@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
 
@@ -54,7 +56,8 @@ class TimeMarks:
     @property
     def band(self) -> tuple[float, float] | None:
         """The stretch that is lit."""
-        return self._band.getRegion() if self._band.isVisible() else None
+        start, end = cast(tuple[float, float], self._band.getRegion())
+        return (start, end) if self._band.isVisible() else None
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

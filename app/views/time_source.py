@@ -104,8 +104,10 @@ class TimeAxis:
         filled = [s.tokens for s in self.lanes.values() if len(s)]
         left = min((float(t[0]) for t in filled), default=1.0)
         right = self._right.fit(max((float(t[-1]) for t in filled), default=1.0))
-        self._plot.setXRange(0 if left < right / 2 else left, right, padding=0)
-        self._plot.setYRange(0, self._top.fit(highest), padding=0)
+        self._plot.getViewBox().setXRange(
+            0 if left < right / 2 else left, right, padding=0
+        )
+        self._plot.getViewBox().setYRange(0, self._top.fit(highest), padding=0)
 
     def mark_round(self, lane: Lane | None, round_index: int) -> None:
         """Light a round up."""

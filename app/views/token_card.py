@@ -40,7 +40,8 @@ class TokenCard(QFrame):
         self._cost = self._line("muted")
         self._action = self._line("link")
         self._action.setCursor(Qt.CursorShape.PointingHandCursor)
-        layout = QVBoxLayout(self)
+        self._window = parent
+        layout = self._layout = QVBoxLayout(self)
         layout.setContentsMargins(14, 10, 14, 10)
         layout.setSpacing(4)
         for label in self._labels():
@@ -58,8 +59,8 @@ class TokenCard(QFrame):
 
     def place_at(self, token: QRect) -> None:
         """Stand under ``token`` (in the parent's coordinates), above if need be."""
-        self.setFixedHeight(self.layout().heightForWidth(WIDTH))
-        room = self.parentWidget().rect().adjusted(GAP, GAP, -GAP, -GAP)
+        self.setFixedHeight(self._layout.heightForWidth(WIDTH))
+        room = self._window.rect().adjusted(GAP, GAP, -GAP, -GAP)
         left = min(max(room.left(), token.left() - 14), room.right() - WIDTH)
         below = token.bottom() + GAP
         fits = below + self.height() <= room.bottom()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import (
@@ -84,7 +85,7 @@ def _is_caret(
 
 
 def _x(line: QTextLine, position: int) -> float:
-    found = line.cursorToX(position)
+    found: Any = line.cursorToX(position)  # a pair here, a number in other bindings
     return float(found[0] if isinstance(found, tuple) else found)
 
 

@@ -292,7 +292,7 @@ class TokenView(QPlainTextEdit):
         return data
 
 
-_STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+_STEPS: dict[int, int] = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 def _look(piece: Piece) -> tuple[str, bool]:

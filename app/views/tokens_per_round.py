@@ -55,9 +55,9 @@ class TokensPerRound:
         )
         law = [(n, value) for n, _, value in rows if value is not None]
         self._law.setData([n for n, _ in law], [value for _, value in law])
-        self._plot.setXRange(0.4, max(5, len(rows)) + 0.6, padding=0)
+        self._plot.getViewBox().setXRange(0.4, max(5, len(rows)) + 0.6, padding=0)
         highest = max([c for _, c, _ in rows] + [v for _, v in law], default=0.0)
-        self._plot.setYRange(0, self._top.fit(1.2 * highest), padding=0)
+        self._plot.getViewBox().setYRange(0, self._top.fit(1.2 * highest), padding=0)
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

@@ -44,7 +44,7 @@ def test_a_token_without_a_place_has_a_row_of_its_own():
         "0.70",
         "–",
         "–",
-        "bonus →  e",
+        "bonus → e",
     )
     assert rows_of(plain_round(0, " x"))[0].place == 0
 
@@ -61,6 +61,16 @@ def test_candidates_put_the_proposed_and_the_drawn_first():
     assert next(r for r in rows if r.proposed).shares == (0.82, 0.31, None) or next(
         r for r in rows if r.proposed
     ).shares[:2] == (0.82, 0.31)
+
+
+def test_a_proposal_from_outside_the_best_is_among_the_candidates():
+    place = replace(
+        REFUSED.places[2], token_id=99, text=" odd", draft_probability=0.004
+    )
+    event = replace(REFUSED, places=(*REFUSED.places[:2], place))
+    row = next(r for r in candidate_rows(event, 3) if r.proposed)
+    assert row.text == " odd"
+    assert row.shares == (0.004, 0.31, None)
 
 
 def test_candidates_of_a_bonus_token_are_the_targets():

@@ -7,7 +7,15 @@ from dataclasses import replace
 import pytest
 from story import SETTINGS, plain_round, rounds_of, speculative_round, token_id
 
-from app.views.labels import apart, change, milliseconds, visible, word, words
+from app.views.labels import (
+    apart,
+    change,
+    milliseconds,
+    number,
+    visible,
+    word,
+    words,
+)
 from app.views.sentences import place_card, place_sentence, token_card
 from core.config import Coupling
 from core.events import Candidate, Origin, TokenOutcome
@@ -148,6 +156,15 @@ def test_every_token_and_proposal_of_a_run_has_a_card(settings):
 def test_numbers_that_differ_are_written_so_that_they_differ():
     assert apart(0.71, 0.38) == ("0.71", "0.38")
     assert apart(0.38001, 0.38000) == ("0.38001", "0.38000")
+
+
+def test_a_tiny_share_is_not_called_nothing():
+    assert [number(v) for v in (0.0, 0.001, 0.006, None)] == [
+        "0.00",
+        "<0.01",
+        "0.01",
+        "–",
+    ]
 
 
 def test_white_space_can_be_seen():
