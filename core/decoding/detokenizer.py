@@ -6,6 +6,7 @@ from typing import Any
 
 _BROKEN = "\ufffd"
 _CONTEXT = 8  # tokens decoded again for context
+_LONGEST_CONTEXT = 64  # bytes that are no text are cut anyway from here on
 _LONGEST_CHARACTER = 4  # UTF-8 bytes, each of which may be a token of its own
 
 
@@ -19,33 +20,56 @@ class Detokenizer:
 
     def __init__(self, tokenizer: Any, prompt_ids: list[int]) -> None:
         self._tokenizer = tokenizer
-        self._ids = list(prompt_ids[-_CONTEXT:])
-        self._shown = self._decode(self._ids).rstrip(_BROKEN)
+        self._ids = self._context(prompt_ids)
+        self._shown = _without_tail(self._decode(self._ids))
         self._waiting = 0
 
     def push(self, token_id: int) -> str:
         """Return the text that ``token_id`` completes; empty inside a character."""
         self._ids.append(token_id)
         text = self._decode(self._ids)
-        whole = text.rstrip(_BROKEN)
-        self._waiting = self._waiting + 1 if whole != text else 0
-        if self._waiting > _LONGEST_CHARACTER:  # these bytes will never be a character
-            whole, self._waiting = text, 0
+        whole = _without_tail(text)
+        if self._waits(text, whole):
+            self._waiting += 1
+            return ""
         piece = whole[_common_length(self._shown, whole) :]
-        self._shown = whole
-        self._shorten()
+        self._shown, self._waiting = whole, 0
+        if len(self._ids) > (_LONGEST_CONTEXT if whole != text else 4 * _CONTEXT):
+            self._shorten()
         return piece
+
+    def _waits(self, text: str, whole: str) -> bool:
+        """Return whether text that was shown may come back with the next tokens.
+
+        A tokenizer with byte fallback decodes neighbouring bytes as one: while the last
+        character is incomplete it takes back all those before it.
+        """
+        taken_back = text.endswith(_BROKEN) and not whole.startswith(self._shown)
+        return taken_back and self._waiting < _LONGEST_CHARACTER
 
     def _shorten(self) -> None:
         """Keep a short context, so that a long run costs the same per token."""
-        if len(self._ids) > 4 * _CONTEXT and self._waiting == 0:
-            self._ids = self._ids[-_CONTEXT:]
-            self._shown = self._decode(self._ids)
+        ids = self._context(self._ids)
+        if len(ids) < len(self._ids):
+            self._ids, self._shown = ids, _without_tail(self._decode(ids))
+
+    def _context(self, ids: list[int]) -> list[int]:
+        """Return the end of ``ids``, long enough not to begin inside a character."""
+        for size in range(_CONTEXT, min(len(ids), _LONGEST_CONTEXT)):
+            if _BROKEN not in self._decode(ids[-size:]):
+                return list(ids[-size:])
+        return list(ids[-_LONGEST_CONTEXT:])
 
     def _decode(self, ids: list[int]) -> str:
         return self._tokenizer.decode(
             ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
         )
+
+
+def _without_tail(text: str) -> str:
+    """Return ``text`` without the marks that may become a character: three at most."""
+    marks = len(text) - len(text.rstrip(_BROKEN))
+    return text[: len(text) - min(marks, _LONGEST_CHARACTER - 1)]
 
 
 def _common_length(before: str, after: str) -> int:
