@@ -128,10 +128,11 @@ def test_acceptance_under_shared_noise_is_the_sum_of_design_1(temperature):
         next_law(lambda p, f=f: f(p).tolist(), PROMPT, len(PROMPT), settings, WIDTH)
         for f in (DRAFT, TARGET)
     )
+    pairs = list(zip(draft, target, strict=True))
     exact = sum(
-        1 / sum(max(p / draft[x], q / target[x]) for p, q in zip(draft, target))
+        1 / sum(max(p / draft[x], q / target[x]) for p, q in pairs)
         for x in range(WIDTH)
-    )  # fmt: skip
+    )
     _, (accepted, tested) = sample(_tree(settings), torch.arange(BATCH), 2, settings)
     variation = sum(abs(p - q) for p, q in zip(draft, target, strict=True)) / 2
     assert tested == BATCH
