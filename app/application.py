@@ -70,7 +70,7 @@ class Application(QObject):
         window.closed.connect(self._on_closed)
         window.leave_wished.connect(self._on_leave_wished)
         self.controller.crashed.connect(self.show_fault)
-        self.controller.state_changed.connect(self._garbage.on_state_changed)
+        self.controller.load_coming.connect(self._garbage.collect_all)
         self.hook.caught.connect(self.show_fault)
 
     def _dress(self, name: str, zoom: int) -> None:

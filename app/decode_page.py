@@ -46,6 +46,7 @@ class DecodePage(QWidget):
         self.plots: PlotsPanel | None = None
         self.fetch, self._racing = FetchCard(), False
         self._shown: tuple[Lane, int] | None = None
+        self._chosen = False  # by the person, not by a step or the end
         self._rounds: dict[tuple[Lane, int], RoundFinished] = {}
         self._place()
         self._wire()
@@ -72,7 +73,7 @@ class DecodePage(QWidget):
             self.show_lanes(set(Lane))
         if isinstance(event, RunStarted):
             self._rounds = {k: r for k, r in self._rounds.items() if k[0] != event.lane}
-            self._shown = None
+            self._shown, self._chosen = None, False
             if not self._racing:
                 self.show_lanes({event.lane})
         if isinstance(event, RoundFinished):
@@ -82,7 +83,7 @@ class DecodePage(QWidget):
 
     def show_latest_round(self, *, unless_chosen: bool = False) -> None:
         """Open the newest round in the inspector: after a step, and at the end."""
-        if not self._rounds or (unless_chosen and self._shown is not None):
+        if not self._rounds or (unless_chosen and self._chosen):
             return
         speculative = [k for k in self._rounds if k[0] is Lane.SPECULATIVE]
         lane, round_index = (speculative or list(self._rounds))[-1]
@@ -98,11 +99,12 @@ class DecodePage(QWidget):
         lane, round_index = self._shown
         event = self._rounds.get((lane, round_index + by))
         if event is not None:
+            self._chosen = True
             self._open_round(lane, round_index + by, _telling_place(event))
 
     def clear(self) -> None:
         """Forget the last run."""
-        self._racing, self._shown = False, None
+        self._racing, self._shown, self._chosen = False, None, False
         self._rounds.clear()
         for view in (*self._watching(), self.inspector):
             view.clear()
@@ -164,12 +166,14 @@ class DecodePage(QWidget):
 
     @Slot(object, int, int)
     def _on_round_chosen(self, lane: Lane, round_index: int, place: int) -> None:
+        self._chosen = True
         self._open_round(lane, round_index, place)
 
     @Slot(object, int)
     def _on_plot_round_chosen(self, lane: Lane, round_index: int) -> None:
         event = self._rounds.get((lane, round_index))
         if event is not None:
+            self._chosen = True
             self._open_round(lane, round_index, _telling_place(event))
 
     def _open_round(self, lane: Lane, round_index: int, place: int) -> None:

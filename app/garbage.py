@@ -11,8 +11,6 @@ import gc
 
 from PySide6.QtCore import QObject, QTimer, Slot
 
-from app.run_controller import State
-
 PERIOD_MS = 500
 
 
@@ -36,20 +34,20 @@ class GarbageKeeper(QObject):
         self._timer.stop()
         gc.enable()
 
-    @Slot(object)
-    def on_state_changed(self, state: State) -> None:
-        """Collect everything before a job and after it: it takes a moment.
+    @Slot()
+    def collect_all(self) -> None:
+        """Collect everything; it takes a moment, so only before a load.
 
-        Before, since the core collects by itself around a load, in the worker.
+        The core collects by itself around a load, in the worker: whatever could be
+        harmed by that must be gone before.
         """
-        if state in (State.LOADING, State.IDLE):
-            gc.collect()
+        gc.collect()
 
     @Slot()
     def _on_timeout(self) -> None:
         counts = gc.get_count()
-        # The oldest generation is left for the end of a run: with torch in memory it
-        # holds so many objects that a pass over them would make the window stutter.
+        # The oldest generation is left alone: with torch in memory it holds so many
+        # objects that a pass over them would make the window stutter.
         for generation in (1, 0):
             if counts[generation] > self._thresholds[generation]:
                 gc.collect(generation)

@@ -410,6 +410,7 @@ class MainWindow(QMainWindow):
         self.traces.failed.connect(page.banners.show_error)
         self.traces.export_asked.connect(page.export_plots)
         self._errands.answered.connect(self._on_answered)
+        self._errands.failed.connect(self._on_errand_failed)
 
     def _wire_actions(self) -> None:
         actions = self.actions_
@@ -514,6 +515,13 @@ class MainWindow(QMainWindow):
         if key == "doctor":
             self.bar.show_status(self._status.text)
             TextWindow("Doctor", str(value), self).show()
+
+    @Slot(str, object)
+    def _on_errand_failed(self, key: str, failure: Failure) -> None:
+        if key == "doctor":
+            self.bar.show_status(self._status.text)
+            detail = failure.detail or failure.trace
+            self.page.banners.show_error(failure.sentence, detail)
 
     @Slot()
     def _on_about(self) -> None:

@@ -47,6 +47,7 @@ class RunController(QObject):
 
     Signals:
         state_changed: the new State.
+        load_coming: a model will be loaded by the job that begins.
         event_arrived: one event of the present run, in order.
         drained: the events of one tick were handed out.
         failed: a sentence and its detail; a person can act on it.
@@ -56,6 +57,7 @@ class RunController(QObject):
     """
 
     state_changed = Signal(object)
+    load_coming = Signal()
     event_arrived = Signal(object)
     drained = Signal()
     failed = Signal(str, str)
@@ -224,6 +226,8 @@ class RunController(QObject):
         self._asked, self._ended, self._failure = pair, False, None
         self._events.clear()
         self._set_state(State.LOADING)
+        if pair != self._loaded:
+            self.load_coming.emit()
         self._timer.start(TICK_MS)
         control = self._control
         lanes = 2 if self._racing else 1

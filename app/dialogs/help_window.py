@@ -39,6 +39,7 @@ class HelpWindow(QDialog):
         self.browser = QTextBrowser()
         self.browser.setOpenExternalLinks(True)
         self.browser.setAccessibleName("Help page")
+        self.pages.setSpacing(2)
         for name, title in help_pages().items():
             item = QListWidgetItem(title, self.pages)
             item.setData(_NAME, name)

@@ -15,7 +15,15 @@ from PySide6.QtWidgets import (
 )
 
 from app.panels.number_field import NumberField, NumberSlider
-from app.panels.parts import GAP, ElidedCombo, Fold, NameLabel, muted, section_title
+from app.panels.parts import (
+    GAP,
+    WIDEST,
+    ElidedCombo,
+    Fold,
+    NameLabel,
+    muted,
+    section_title,
+)
 from core.config import Coupling, DecodingConfig, FieldInfo, describe
 
 # Sliders for what is tried out by moving it; above 1 small values get more room.
@@ -31,6 +39,7 @@ COUPLINGS = {
     Coupling.MAXIMAL: "Maximal (Chen)",
     Coupling.SHARED_NOISE: "Shared noise",
 }
+WIDEST_OF_MORE = "Repetition penalty"
 TIGHT = 4  # between rows; there are many
 LIVE_IN_RACE = ("lookahead",)
 
@@ -155,7 +164,8 @@ class _Field(QWidget):
         self._row.addWidget(control, stretch)
 
     def _name(self, buddy: QWidget) -> None:
-        self._row.addWidget(NameLabel(self.info.label, buddy))
+        widest = WIDEST if self.name in MAIN else WIDEST_OF_MORE
+        self._row.addWidget(NameLabel(self.info.label, buddy, widest))
 
     def _facts(self) -> str:
         unit = f" In {self.info.unit}." if self.info.unit else ""

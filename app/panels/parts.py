@@ -47,8 +47,11 @@ class NameLabel(QLabel):
     All of a column are as wide as the widest of the main ones, at any size of type.
     """
 
-    def __init__(self, text: str, buddy: QWidget | None = None) -> None:
+    def __init__(
+        self, text: str, buddy: QWidget | None = None, widest: str = WIDEST
+    ) -> None:
         super().__init__(text)
+        self._widest = widest
         if buddy is not None:
             self.setBuddy(buddy)
         self._fit()
@@ -60,7 +63,7 @@ class NameLabel(QLabel):
 
     def _fit(self) -> None:
         metrics = self.fontMetrics()
-        widest = max(WIDEST, self.text(), key=metrics.horizontalAdvance)
+        widest = max(self._widest, self.text(), key=metrics.horizontalAdvance)
         width = metrics.horizontalAdvance(widest) + 2
         if width != self.maximumWidth():
             self.setFixedWidth(width)
