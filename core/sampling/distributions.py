@@ -129,8 +129,10 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     scores = logits if logits.dtype == torch.float64 else logits.float()
     if settings.temperature == 0:
         return one_hot(best_token(scores), scores.shape[-1], scores.dtype)
-    # Subtracting the maximum first keeps tiny temperatures from overflowing.
-    scores = (scores - scores.amax(-1, keepdim=True)) / settings.temperature
+    # Subtracting the maximum first keeps tiny temperatures from overflowing; one that
+    # the dtype rounds to 0 would divide 0 by 0.
+    temperature = max(settings.temperature, torch.finfo(scores.dtype).tiny)
+    scores = (scores - scores.amax(-1, keepdim=True)) / temperature
     if 0 < settings.top_k < scores.shape[-1]:
         scores = _best_only(scores, settings.top_k)
     probabilities = scores.softmax(-1)
