@@ -124,7 +124,7 @@ class ByteFallback(PieceTokenizer):
 @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
 @pytest.mark.parametrize("repeats", [1, 3, 9])
 def test_byte_fallback_shows_each_character_once(text, repeats):
-    """H16: a run of bytes is decoded as a whole, so its end takes back its beginning."""
+    """H16: a run of bytes decodes as a whole, so its end takes back its beginning."""
     tokenizer = ByteFallback()
     ids = [*list(text.encode()), 256, 257] * repeats + list((text * 4).encode())
     detokenizer = Detokenizer(tokenizer, [257])
