@@ -192,9 +192,9 @@ class DecodePage(QWidget):
 
 
 def _telling_place(event: RoundFinished) -> int:
-    """Return the place that says most: the refused one, else the last; 0 for none."""
-    refused = (p.index for p in event.places if p.verdict is Verdict.REFUSED)
-    return next(refused, len(event.places))
+    """Return the place that says most: the last that was judged; 0 for none."""
+    judged = [p.index for p in event.places if p.verdict is not Verdict.DISCARDED]
+    return judged[-1] if judged else 0
 
 
 class SideColumn(QScrollArea):

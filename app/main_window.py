@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from PySide6.QtCore import QByteArray, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
     QFileDialog,
@@ -43,6 +43,7 @@ from core.events import (
 )
 from core.trace import Trace
 
+FIRST_SIZE, FRAME = QSize(1280, 800), QSize(0, 32)
 PATIENCE_MS = 3000
 BADGES = {
     "": ("accepted", ""),
@@ -447,7 +448,8 @@ class MainWindow(QMainWindow):
 
     def _restore(self, settings: AppSettings) -> None:
         page = self.page
-        self.resize(1280, 800)
+        screen = self.screen().availableGeometry().size()
+        self.resize(FIRST_SIZE.boundedTo(screen - FRAME))
         if settings.geometry:
             self.restoreGeometry(QByteArray(settings.geometry))
         page.restore_splitters(settings.splitters)
