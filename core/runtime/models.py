@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable
 
 import torch
+from torch import Tensor
 from transformers import PreTrainedModel
 
 from core.events import ModelFacts
-from core.runtime import decoder_weights, support
-from core.runtime.decoder_model import DecoderModel
+from core.runtime import checks, support
 from core.runtime.kv_cache import LayerShape, RewindableCache
 from core.runtime.runner import Model
 from core.runtime.transformers_model import (
@@ -54,24 +54,62 @@ def wrap_model(
         sliding=sliding,
         head_rows=vocabulary_size,
     )
-    progress("Warming up", None)
-    shapes = _probe(hf_model, calling)
     facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
-    if decoder_weights.fits(hf_model):
-        return DecoderModel(
-            hf_model, dataclasses.replace(facts, row_invariant=True), calling
-        )
-    return TransformersModel(hf_model, facts, calling, shapes)
+    progress("Checking the model", None)
+    ids = checks.sample_ids(vocabulary_size)
+    shapes, logits = _probe(hf_model, calling, ids)
+    plain = TransformersModel(hf_model, facts, calling, shapes)
+    if not checks.rewinds(plain, ids, loose=facts.dtype != "float32"):
+        raise support.refusal(hf_model, "stateful")
+    if not _kernels_can_run(hf_model):
+        return plain
+    progress("Preparing the kernels", None)
+    return _with_kernels(hf_model, facts, calling, shapes, logits) or plain
 
 
-def _probe(module: PreTrainedModel, calling: Calling) -> list[LayerShape | None]:
-    """Step once and return what each layer wrote into the cache."""
-    cache = RewindableCache(2, calling.sliding)
-    TransformersRunner(module, calling, cache, 2).step([0])
+def _probe(
+    module: PreTrainedModel, calling: Calling, ids: list[int]
+) -> tuple[list[LayerShape | None], Tensor]:
+    """Step once; return what each layer wrote into the cache, and the logits."""
+    cache = RewindableCache(len(ids), calling.sliding)
+    logits = TransformersRunner(module, calling, cache, len(ids)).step(ids)
     shapes = cache.shapes()
     if not any(shapes):
         raise support.refusal(module, "cacheless")
-    return shapes
+    return shapes, logits
+
+
+def _kernels_can_run(module: PreTrainedModel) -> bool:
+    plain = all(
+        p.dtype == torch.float32 and p.device.type == "cpu" for p in module.parameters()
+    )
+    try:
+        import core.runtime.kernels  # noqa: F401
+    except ImportError:  # Numba is not made for every system
+        return False
+    return plain
+
+
+def _with_kernels(
+    module: PreTrainedModel,
+    facts: ModelFacts,
+    calling: Calling,
+    shapes: list[LayerShape | None],
+    logits: Tensor,
+) -> Model | None:
+    """Return the model on its fastest path, or None where no kernel gets it right."""
+    # Imported here: they compile, or need Numba at all.
+    from core.runtime import decoder_weights
+    from core.runtime.accelerated import accelerate
+    from core.runtime.decoder_model import DecoderModel
+
+    ids = checks.sample_ids(facts.vocabulary_size)
+    if decoder_weights.fits(module):
+        invariant = dataclasses.replace(facts, row_invariant=True)
+        model = DecoderModel(module, invariant, calling)
+        if checks.agree(checks.together(model, ids), logits):
+            return model
+    return accelerate(module, facts, calling, shapes, logits)
 
 
 def _facts(
@@ -98,7 +136,7 @@ def _facts(
     )
 
 
-def _context_length(config) -> int:
+def _context_length(config: object) -> int:
     for key in ("max_position_embeddings", "n_positions", "max_seq_len", "seq_length"):
         value = getattr(config, key, None)
         if isinstance(value, int) and value > 0:

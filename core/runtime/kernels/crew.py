@@ -80,6 +80,10 @@ class Crew:
             finally:
                 self._job = None
 
+    def run_alone(self, kernel: Any, regions: int, *args: Any) -> None:
+        """Run ``kernel`` in the calling thread only; see :meth:`run`."""
+        kernel(np.zeros((regions, 2, _LINE), dtype=np.int64), 0, *args)
+
     def _post(self, job: tuple[Any, ...]) -> None:
         with self._posted:
             self._job = job

@@ -12,29 +12,25 @@ from numba import njit
 from core.runtime.kernels.products import add_dot
 from core.runtime.kernels.vector import float_from_bits
 
-_LOG2_E = np.float32(1.4426950408889634)
-_LOWEST = np.float32(-126.0)
-_HIGHEST = np.float32(127.0)
 _ONE = np.float32(1.0)
-# 2^f on [-1/2, 1/2]: the Taylor series of exp(f ln 2), good to the last bit or two.
-_C1 = np.float32(0.6931471805599453)
-_C2 = np.float32(0.2402265069591007)
-_C3 = np.float32(0.05550410866482158)
-_C4 = np.float32(0.009618129107628477)
-_C5 = np.float32(0.0013333558146428443)
-_C6 = np.float32(0.00015403530393381606)
-_C7 = np.float32(1.525273380405984e-05)
+_LOG2_E = np.float32(1.4426950408889634)
+_LOWEST, _HIGHEST = np.float32(-87.0), np.float32(88.0)
+# ln 2 in two parts, the first with so few bits that its multiples are exact.
+_LN2_HIGH, _LN2_LOW = np.float32(0.693359375), np.float32(-2.12194440e-4)
+# The Taylor series of e^r, enough for |r| up to ln 2 / 2.
+_C2, _C3, _C4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
+_C5, _C6, _C7 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
 
 
 @njit(nogil=True, cache=True)
 def exp(x):
     """Return e^x in float32, in a form that LLVM turns into vectors."""
-    power = min(max(x * _LOG2_E, _LOWEST), _HIGHEST)
-    whole = np.floor(power + np.float32(0.5))
-    f = power - whole
-    tail = _C4 + f * (_C5 + f * (_C6 + f * _C7))
-    fraction = _ONE + f * (_C1 + f * (_C2 + f * (_C3 + f * tail)))
-    return fraction * float_from_bits((np.int32(whole) + np.int32(127)) << np.int32(23))
+    x = min(max(x, _LOWEST), _HIGHEST)
+    power = np.floor(x * _LOG2_E + np.float32(0.5))
+    r = x - power * _LN2_HIGH - power * _LN2_LOW
+    tail = _C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * _C7)))
+    fraction = _ONE + (r + r * r * (_C2 + r * tail))
+    return fraction * float_from_bits((np.int32(power) + np.int32(127)) << np.int32(23))
 
 
 @njit(nogil=True, cache=True)

@@ -198,6 +198,30 @@ def _write_combination(context: Any, code: _Writer, rows: int, args: Any) -> Any
 
 
 @intrinsic
+def add_scaled(typing, share, x, size, y):
+    """Add ``share`` times the ``size`` elements at x to those at y."""
+
+    def generate(context, builder, signature, args):
+        code, (number, source, count, target) = _Writer(builder), args
+
+        def body(kind: ir.Type, factor: Any):
+            def add(index: Any, sums: list[Any]) -> list[Any]:
+                place = code.element(target, index)
+                given = code.load(kind, code.element(source, index))
+                code.store(code.fma(factor, given, code.load(kind, place)), place)
+                return sums
+
+            return add
+
+        whole = builder.and_(count, _WORD(-LANES))
+        code.loop(_WORD(0), whole, LANES, [], body(_VECTOR, code.splat(number)))
+        code.loop(whole, count, 1, [], body(_FLOAT, number))
+        return context.get_dummy_value()
+
+    return types.void(types.float32, types.intp, types.intp, types.intp), generate
+
+
+@intrinsic
 def fetch_add(typing, address):
     """Add one to the int64 at ``address`` for all threads; return what was there."""
 
