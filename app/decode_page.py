@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Slot
-from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
 from app.panels.banner import BannerArea
 from app.panels.decoding_panel import DecodingPanel
 from app.panels.fetch_card import FetchCard
 from app.panels.load_strip import LoadStrip
 from app.panels.pair_panel import PairPanel
-from app.panels.parts import MARGIN, Rule, section_title
+from app.panels.parts import MARGIN, Rule, column_in, section_title
 from app.panels.prompt_panel import PromptPanel
 from app.views.lane_view import LaneView
 from app.views.legend import Legend
@@ -58,7 +58,7 @@ class DecodePage(QWidget):
 
         self.plots = PlotsPanel()
         self.plots.round_chosen.connect(self._on_plot_round_chosen)
-        self.right.layout().addWidget(self.plots)
+        self._beside_plots.addWidget(self.plots)
 
     @Slot(str)
     def export_plots(self, path: str) -> None:
@@ -138,9 +138,9 @@ class DecodePage(QWidget):
         stacked.setStretchFactor(0, 3)
         stacked.setStretchFactor(1, 2)
         self.middle = _stack(self.banners, self.strip, self.fetch, stacked)
-        self.middle.layout().setContentsMargins(SPACE, SPACE, SPACE, SPACE)
+        self.middle.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
         columns = QSplitter(Qt.Orientation.Horizontal, self)
-        QVBoxLayout(self.right).setContentsMargins(0, SPACE, 4, SPACE)
+        self._beside_plots = column_in(self.right, margins=(0, SPACE, 4, SPACE))
         self.right.setMinimumWidth(220)
         for widget in (self.left, self.middle, self.right):
             columns.addWidget(widget)
@@ -151,8 +151,7 @@ class DecodePage(QWidget):
             splitter.setHandleWidth(SPACE)
             splitter.setChildrenCollapsible(False)
         columns.setHandleWidth(1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
+        whole = column_in(self)
         whole.addWidget(columns)
 
     def _wire(self) -> None:
@@ -205,19 +204,19 @@ class SideColumn(QScrollArea):
         self.setObjectName("sideColumn")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self._inner = inner
         inner.setObjectName("sideInner")
         self.setWidget(inner)
 
     def minimumSizeHint(self) -> QSize:
-        inner = self.widget().minimumSizeHint().width()
+        inner = self._inner.minimumSizeHint().width()
         bar = self.verticalScrollBar().sizeHint().width()
         return QSize(max(NARROWEST, inner + bar + 1), 120)
 
 
 def _column(*panels: QWidget) -> SideColumn:
     inner = QWidget()
-    column = QVBoxLayout(inner, spacing=14)
-    column.setContentsMargins(MARGIN, MARGIN, MARGIN, MARGIN)
+    column = column_in(inner, spacing=14, margins=(MARGIN, MARGIN, MARGIN, MARGIN))
     for panel in panels:
         if panel is not panels[0]:
             column.addWidget(Rule())
@@ -230,8 +229,7 @@ def _column(*panels: QWidget) -> SideColumn:
 
 def _stack(*widgets: QWidget) -> QWidget:
     whole = QWidget()
-    column = QVBoxLayout(whole, spacing=SPACE)
-    column.setContentsMargins(0, 0, 0, 0)
+    column = column_in(whole, spacing=SPACE)
     for widget in widgets:
         column.addWidget(widget, 1 if isinstance(widget, QSplitter) else 0)
     return whole

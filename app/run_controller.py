@@ -111,6 +111,11 @@ class RunController(QObject):
         return self._racing
 
     @property
+    def is_decoding(self) -> bool:
+        """Whether the present or last job decodes: a run or race, not a load."""
+        return bool(self._run_id)
+
+    @property
     def control(self) -> Control:
         """The control of the present or last job."""
         return self._control

@@ -91,9 +91,9 @@ class ScriptedStart(QObject):
         if self._options.open:
             self._window.traces.open_path(str(self._options.open))
         elif self._options.autorun == "race":
-            self._window.race()
+            self._window.run_desk.race()
         elif self._options.autorun == "run":
-            self._window.run()
+            self._window.run_desk.run()
         idle = not self._window.is_busy() and not self._options.open
         if idle:
             # Asked to begin and could not: the demo is missing, or there is no drafter.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QWidget
 
+from app.panels.parts import column_in
 from core.machine import package_version
 
 TEXT = (
@@ -31,8 +32,7 @@ class About(QDialog):
         text.setMinimumWidth(380)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
-        column = QVBoxLayout(self, spacing=12)
-        column.setContentsMargins(20, 20, 20, 16)
+        column = column_in(self, spacing=12, margins=(20, 20, 20, 16))
         column.addWidget(title)
         column.addWidget(text)
         column.addWidget(buttons)

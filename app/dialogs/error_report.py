@@ -9,15 +9,14 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.fonts import token_font
+from app.panels.parts import column_in, row_in
 from core.redaction import without_secrets
 
 SENTENCE = (
@@ -41,8 +40,7 @@ class ErrorReport(QDialog):
         self._place(log)
 
     def _place(self, log: str) -> None:
-        column = QVBoxLayout(self, spacing=12)
-        column.setContentsMargins(16, 16, 16, 16)
+        column = column_in(self, spacing=12, margins=(16, 16, 16, 16))
         for text in (SENTENCE, f"Log file: {log}"):
             label = QLabel(text, wordWrap=True)
             label.setTextInteractionFlags(_SELECTABLE)
@@ -52,7 +50,7 @@ class ErrorReport(QDialog):
         copy.clicked.connect(self._on_copy_clicked)
         close.clicked.connect(self.accept)
         close.setDefault(True)
-        row = QHBoxLayout()
+        row = row_in()
         row.addWidget(copy)
         row.addStretch(1)
         row.addWidget(close)

@@ -6,14 +6,13 @@ from PySide6.QtCore import Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import (
     QDialog,
-    QHBoxLayout,
     QPlainTextEdit,
     QPushButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.fonts import token_font
+from app.panels.parts import column_in, row_in
 
 
 class TextWindow(QDialog):
@@ -31,10 +30,9 @@ class TextWindow(QDialog):
         copy.clicked.connect(self._on_copy_clicked)
         close.clicked.connect(self.accept)
         close.setDefault(True)
-        column = QVBoxLayout(self, spacing=12)
-        column.setContentsMargins(16, 16, 16, 16)
+        column = column_in(self, spacing=12, margins=(16, 16, 16, 16))
         column.addWidget(self.view, 1)
-        row = QHBoxLayout()
+        row = row_in()
         row.addWidget(copy)
         row.addStretch(1)
         row.addWidget(close)

@@ -6,16 +6,14 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPlainTextEdit,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.fonts import token_font
-from app.panels.parts import GAP, LinkButton
+from app.panels.parts import LinkButton, column_in, row_in
 from app.theme import Theme, notifier
 
 MOST = 3  # older ones give way
@@ -47,7 +45,9 @@ class Banner(QFrame):
         self.unfold.setCheckable(True)
         self.unfold.setVisible(bool(detail))
         self.unfold.toggled.connect(self.detail.setVisible)
-        self.close_button = QToolButton(text="×", autoRaise=True)
+        self.close_button = QToolButton()
+        self.close_button.setText("×")
+        self.close_button.setAutoRaise(True)
         self.close_button.setAccessibleName("Dismiss")
         self.close_button.setToolTip("Dismiss")
         self.close_button.clicked.connect(self._on_close_clicked)
@@ -60,12 +60,11 @@ class Banner(QFrame):
         painter.fillRect(1, 8, 3, self.height() - 16, Theme.current().color(self.role))
 
     def _place(self) -> None:
-        row = QHBoxLayout(spacing=GAP)
+        row = row_in()
         row.addWidget(self.sentence, 1)
         row.addWidget(self.unfold)
         row.addWidget(self.close_button)
-        column = QVBoxLayout(self, spacing=GAP)
-        column.setContentsMargins(14, 8, 8, 8)
+        column = column_in(self, margins=(14, 8, 8, 8))
         column.addLayout(row)
         column.addWidget(self.detail)
 
@@ -83,8 +82,7 @@ class BannerArea(QWidget):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._column = QVBoxLayout(self, spacing=GAP)
-        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column = column_in(self)
         self.hide()
 
     def show_error(self, sentence: str, detail: str = "") -> None:
@@ -103,8 +101,9 @@ class BannerArea(QWidget):
 
     def banners(self) -> list[Banner]:
         """Return what stands now, from the top."""
-        items = (self._column.itemAt(i).widget() for i in range(self._column.count()))
-        return [w for w in items if isinstance(w, Banner)]
+        items = (self._column.itemAt(i) for i in range(self._column.count()))
+        widgets = (item.widget() for item in items if item is not None)
+        return [w for w in widgets if isinstance(w, Banner)]
 
     def _show(self, banner: Banner) -> None:
         banner.dismissed.connect(self._on_dismissed)

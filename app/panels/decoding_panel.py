@@ -8,20 +8,19 @@ from typing import Any
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.panels.number_field import NumberField, NumberSlider
 from app.panels.parts import (
-    GAP,
     WIDEST,
     ElidedCombo,
     Fold,
     NameLabel,
+    column_in,
     muted,
+    row_in,
     section_title,
 )
 from core.config import Coupling, DecodingConfig, FieldInfo, describe
@@ -68,12 +67,7 @@ class DecodingPanel(QWidget):
         self._note = muted()
         self._note.hide()
         more = QWidget()
-        rows, seldom = (
-            QVBoxLayout(self, spacing=TIGHT),
-            QVBoxLayout(more, spacing=TIGHT),
-        )
-        rows.setContentsMargins(0, 0, 0, 0)
-        seldom.setContentsMargins(0, 0, 0, 0)
+        rows, seldom = column_in(self, TIGHT), column_in(more, TIGHT)
         rows.addWidget(section_title("Decoding"))
         rows.addSpacing(TIGHT)
         for name, info in sorted(describe().items(), key=_order):
@@ -140,8 +134,7 @@ class _Field(QWidget):
     def __init__(self, name: str, info: FieldInfo) -> None:
         super().__init__()
         self.name, self.info = name, info
-        self._row = QHBoxLayout(self, spacing=GAP)
-        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row = row_in(self)
         self._controls: list[QWidget] = []
 
     def value(self) -> Any:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton
 
-from app.panels.parts import GAP, muted
+from app.panels.parts import column_in, muted, row_in
 
 TITLE = "The demo model is not on this computer yet"
 TEXT = (
@@ -38,11 +38,10 @@ class FetchCard(QFrame):
         self.fetch.setAccessibleDescription("Download and convert the demo model.")
         self.fetch.clicked.connect(self.fetch_asked)
         self.choose.clicked.connect(self.file_asked)
-        column = QVBoxLayout(self, spacing=GAP)
-        column.setContentsMargins(16, 14, 16, 14)
+        column = column_in(self, margins=(16, 14, 16, 14))
         column.addWidget(title)
         column.addWidget(self.text)
-        row = QHBoxLayout(spacing=GAP)
+        row = row_in()
         row.addWidget(self.fetch)
         row.addWidget(self.choose)
         row.addStretch(1)

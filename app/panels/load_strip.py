@@ -5,14 +5,13 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLabel,
     QProgressBar,
     QPushButton,
     QWidget,
 )
 
-from app.panels.parts import GAP, muted
+from app.panels.parts import GAP, muted, row_in
 from core.events import LoadProgress, PrefillProgress
 
 PARTS = 1000
@@ -39,8 +38,7 @@ class LoadStrip(QFrame):
         self.cancel = QPushButton("Cancel")
         self.cancel.setAccessibleDescription("End what goes on; nothing is kept.")
         self.cancel.clicked.connect(self.cancel_asked)
-        row = QHBoxLayout(self, spacing=12)
-        row.setContentsMargins(14, GAP, GAP, GAP)
+        row = row_in(self, spacing=12, margins=(14, GAP, GAP, GAP))
         row.addWidget(self.stage)
         row.addWidget(self.bar, 1)
         row.addWidget(self.detail)

@@ -60,7 +60,7 @@ class NumberField(QDoubleSpinBox):
             return float(self._off)
         return super().valueFromText(text)
 
-    def validate(self, text: str, position: int) -> object:
+    def validate(self, text: str, position: int) -> tuple[QValidator.State, str, int]:
         typed = text.strip().lower()
         if self._off is not None and typed and OFF.startswith(typed):
             whole = typed == OFF

@@ -5,16 +5,17 @@ from __future__ import annotations
 from pathlib import PurePath
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 
 from app.item_models.checkpoint_list import CheckpointList, Choice
 from app.pair_outlook import PairOutlook
 from app.panels.parts import (
-    GAP,
     ElidedCombo,
     Meter,
     NameLabel,
+    column_in,
     muted,
+    row_in,
     section_title,
     set_label_role,
 )
@@ -23,6 +24,11 @@ from core.events import PairLoaded
 
 AUTO = "auto"
 DTYPES = (AUTO, "float32", "bfloat16", "float16")
+FIT_SIGNS: dict[bool | None, tuple[str, str]] = {
+    True: ("good", "✓ "),
+    False: ("error", "✗ "),
+    None: ("muted", ""),
+}
 LOCKED = "The pair waits for the next run."
 TIGHT = 0.9  # share of the free memory above which the bar warns
 
@@ -107,9 +113,7 @@ class PairPanel(QWidget):
         if outlook is None:
             set_label_role(self.verdict, "muted", "Looking at the pair…")
             return
-        role, sign = {True: ("good", "✓ "), False: ("error", "✗ ")}.get(
-            outlook.fits, ("muted", "")
-        )  # type: ignore[arg-type]
+        role, sign = FIT_SIGNS[outlook.fits]
         set_label_role(self.verdict, role, sign + outlook.verdict)
         self._show_notes(outlook.reasons if outlook.fits else ())
         self._show_memory(outlook)
@@ -150,8 +154,7 @@ class PairPanel(QWidget):
         self.verdict.setAccessibleName("Whether the pair fits")
 
     def _place(self) -> None:
-        column = QVBoxLayout(self, spacing=GAP)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = column_in(self)
         column.addWidget(section_title("Pair"))
         column.addLayout(_row("Target", self.target))
         column.addLayout(_row("Drafter", self.drafter))
@@ -164,8 +167,7 @@ class PairPanel(QWidget):
         self.said.hide()
         column.addLayout(_row("Device", self.device))
         self.needs = QWidget()
-        needs = QVBoxLayout(self.needs, spacing=4)
-        needs.setContentsMargins(0, 0, 0, 0)
+        needs = column_in(self.needs, spacing=4)
         needs.addLayout(_indented(self.meter))
         needs.addLayout(_indented(self.memory))
         column.addWidget(self.needs)
@@ -223,7 +225,7 @@ class PairPanel(QWidget):
 
 
 def _row(text: str, control: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout(spacing=GAP)
+    row = row_in()
     row.addWidget(NameLabel(text, control))
     row.addWidget(control, 1)
     return row
@@ -237,7 +239,7 @@ def _place_name(device: str, dtype: str) -> str:
 
 
 def _indented(widget: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout(spacing=GAP)
+    row = row_in()
     row.addWidget(NameLabel(""))
     row.addWidget(widget, 1)
     return row

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from PySide6.QtCore import QEvent, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
+    QBoxLayout,
     QComboBox,
     QFrame,
+    QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
@@ -23,6 +27,29 @@ from app.theme import Theme, notifier, set_role
 WIDEST = "Max new tokens"
 GAP = 8
 MARGIN = 16
+_Margins = tuple[int, int, int, int]
+_NONE: _Margins = (0, 0, 0, 0)
+_Layout = TypeVar("_Layout", bound=QBoxLayout)
+
+
+def column_in(
+    parent: QWidget | None = None, spacing: int = GAP, margins: _Margins = _NONE
+) -> QVBoxLayout:
+    """Return a layout from top to bottom, filling ``parent`` if there is one."""
+    return _spaced(QVBoxLayout(parent) if parent else QVBoxLayout(), spacing, margins)
+
+
+def row_in(
+    parent: QWidget | None = None, spacing: int = GAP, margins: _Margins = _NONE
+) -> QHBoxLayout:
+    """Return a layout from left to right, filling ``parent`` if there is one."""
+    return _spaced(QHBoxLayout(parent) if parent else QHBoxLayout(), spacing, margins)
+
+
+def _spaced(layout: _Layout, spacing: int, margins: _Margins) -> _Layout:
+    layout.setSpacing(spacing)
+    layout.setContentsMargins(*margins)
+    return layout
 
 
 def section_title(text: str) -> QLabel:
@@ -133,13 +160,14 @@ class Fold(QWidget):
     def __init__(self, title: str, content: QWidget) -> None:
         super().__init__()
         self._content = content
-        self._button = QToolButton(text=title, checkable=True)
+        self._button = QToolButton()
+        self._button.setText(title)
+        self._button.setCheckable(True)
         self._button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self._button.setAutoRaise(True)
         self._button.setProperty("fold", True)
         self._button.toggled.connect(self._on_toggled)
-        column = QVBoxLayout(self, spacing=GAP)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = column_in(self)
         column.addWidget(self._button)
         column.addWidget(content)
         self._on_toggled(False)

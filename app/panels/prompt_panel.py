@@ -6,15 +6,13 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QCheckBox,
-    QHBoxLayout,
     QMenu,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
 from app.fonts import token_font
-from app.panels.parts import GAP, LinkButton, muted, section_title
+from app.panels.parts import LinkButton, column_in, muted, row_in, section_title
 from app.theme import notifier
 from core.prompts import Prompt, library, start_prompt
 
@@ -103,14 +101,13 @@ class PromptPanel(QWidget):
         self._restyle()
 
     def _place(self) -> None:
-        column = QVBoxLayout(self, spacing=GAP)
-        column.setContentsMargins(0, 0, 0, 0)
-        head = QHBoxLayout()
+        column = column_in(self)
+        head = row_in()
         head.addWidget(section_title("Prompt"), 1)
         head.addWidget(self.library)
         column.addLayout(head)
         column.addWidget(self.editor)
-        foot = QHBoxLayout()
+        foot = row_in()
         foot.addWidget(self.template, 1)
         foot.addWidget(self.show_ids)
         column.addLayout(foot)

@@ -6,7 +6,6 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
-    QHBoxLayout,
     QLabel,
     QPushButton,
     QSizePolicy,
@@ -14,7 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import player_icon
-from app.panels.parts import GAP, Badge
+from app.panels.parts import Badge, row_in
 from app.run_controller import State
 from app.theme import Theme, notifier
 
@@ -52,7 +51,7 @@ class TopBar(QFrame):
         self.badge = Badge()
         self.badge.hide()
         self._pages = QButtonGroup(self)
-        self._tabs = QHBoxLayout(spacing=4)
+        self._tabs = row_in(spacing=4)
         self._place()
         self._wire()
         self._restyle()
@@ -60,7 +59,9 @@ class TopBar(QFrame):
 
     def add_page(self, title: str) -> None:
         """Offer one more page; a single one needs no switch."""
-        tab = QPushButton(title, checkable=True, flat=True)
+        tab = QPushButton(title)
+        tab.setCheckable(True)
+        tab.setFlat(True)
         tab.setProperty("tab", True)
         tab.setAccessibleName(f"Page {title}")
         self._pages.addButton(tab, len(self._pages.buttons()))
@@ -91,8 +92,7 @@ class TopBar(QFrame):
         self.status.setText(text)
 
     def _place(self) -> None:
-        row = QHBoxLayout(self, spacing=GAP)
-        row.setContentsMargins(12, 6, 12, 6)
+        row = row_in(self, margins=(12, 6, 12, 6))
         for button in (self.race, self.run, self.pause, self.step, self.stop):
             row.addWidget(button)
         row.addStretch(1)

@@ -60,7 +60,7 @@ def window(application):
 
 def hold(qtbot, session, window, before=2, begin="run"):
     session.hold_before = before
-    getattr(window, begin)()
+    getattr(window.run_desk, begin)()
     qtbot.waitUntil(session.held.is_set)
     qtbot.waitUntil(lambda: window._controller.state is State.RUNNING)
 
@@ -127,10 +127,10 @@ def test_space_in_the_prompt_is_a_space(qtbot, window):
 
 
 def test_step_from_idle_does_the_first_round_and_holds(qtbot, application, window):
-    window.step()
+    window.run_desk.step()
     qtbot.waitUntil(lambda: rounds(window) == 1)
     assert application.controller.state is State.PAUSED
-    window.step()
+    window.run_desk.step()
     qtbot.waitUntil(lambda: rounds(window) == 2)
     assert window.page._shown == (Lane.SPECULATIVE, 1)
     window.page.scrub(-1)
@@ -140,7 +140,7 @@ def test_step_from_idle_does_the_first_round_and_holds(qtbot, application, windo
 def test_racing_without_a_drafter_is_answered_in_words(qtbot, window):
     plain = PairConfig(ModelConfig("here"), DrafterKind.NONE)
     window.page.pair.set_pair(plain)
-    window.race()
+    window.run_desk.race()
     assert "drafter" in banners(window)[0]
 
 
@@ -189,14 +189,14 @@ def test_a_failure_is_a_banner_and_the_text_and_the_trace_stay(
     session.fail_before = 3
     session.error = DeviceMemoryError("Out of memory; choose less.", detail="8 of 8 GB")
     with qtbot.waitSignal(application.controller.finished):
-        window.run()
+        window.run_desk.run()
     assert banners(window)[0] == "Out of memory; choose less."
     assert rounds(window) == 3
     qtbot.waitUntil(lambda: len(banners(window)) == 2)
     assert list((tmp_path / "data").rglob("failed-*.jsonl"))
     session.fail_before = None
     with qtbot.waitSignal(application.controller.finished):
-        window.run()
+        window.run_desk.run()
     assert not banners(window)
 
 
@@ -213,7 +213,7 @@ def test_a_banner_unfolds_its_detail_and_goes_when_dismissed(qtbot, window):
 def test_our_own_fault_opens_a_report(qtbot, application, window, session, caplog):
     session.fail_before = 1
     with qtbot.waitSignal(application.controller.finished):
-        window.run()
+        window.run_desk.run()
     report = application._reports[0]
     assert report.isVisible()
     assert "scripted fault" in report.report.toPlainText()
@@ -273,7 +273,7 @@ def test_a_saved_race_plays_again_without_a_session(
     qtbot, application, window, session, tmp_path
 ):
     with qtbot.waitSignal(application.controller.finished, timeout=10_000):
-        window.race()
+        window.run_desk.race()
     before = window.traces.desk.events
     path = tmp_path / "race.jsonl"
     with qtbot.waitSignal(window.traces.noted):
@@ -320,7 +320,7 @@ def test_token_ids_are_shown_once_a_tokenizer_is_loaded(qtbot, application, wind
     panel.set_prompt("one two three", False)
     assert "once the pair is loaded" in panel.count.text()
     with qtbot.waitSignal(application.controller.finished):
-        window.load_pair()
+        window.run_desk.load_pair()
     qtbot.waitUntil(lambda: panel.count.text() == "3 tokens")
     panel.show_ids.click()
     assert "'two'" in panel.ids.toPlainText()
