@@ -110,17 +110,6 @@ def power(degrees: int, effect: float, samples: int, alpha: float) -> float:
     return min(1.0, found)
 
 
-def least_effect(law: Sequence[float], distance: float) -> float:
-    """Return the smallest effect that a law ``distance`` away can have.
-
-    Args:
-        law: the tested law over the cells.
-        distance: total variation. By Cauchy and Schwarz the sum of (true - law)^2 / law
-            is at least (2 * distance)^2, whichever the law.
-    """
-    return (2 * distance) ** 2 if any(law) else 0.0
-
-
 def kolmogorov_smirnov(values: Sequence[float]) -> float:
     """Return the p value of ``values`` being uniform in [0, 1).
 

@@ -13,6 +13,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from core.config import DecodingConfig
+from core.decoding.detokenizer import Detokenizer
+from core.decoding.ending import Ending, Limits
+from core.decoding.speculative import Sequence as RoundSequence
+from core.drafters.draft_model import DraftModel
 from core.events import ModelFacts
 
 Logits = Callable[[tuple[int, ...]], Tensor]
@@ -158,3 +163,36 @@ class NumberTokenizer:
     def __deepcopy__(self, memo: dict[int, Any]) -> NumberTokenizer:
         """Return itself: it has no state."""
         return self
+
+
+def table_sequence(
+    target: TableModel,
+    draft: TableModel | None,
+    prompt: Sequence[int],
+    settings: DecodingConfig,
+    eos_ids: Sequence[int] = (),
+) -> RoundSequence:
+    """Return what rounds are played on, as it stands after the prefill.
+
+    Args:
+        target: the target's table.
+        draft: the draft's; None decodes plainly.
+        prompt: at least one id.
+        settings: of the run.
+        eos_ids: end tokens.
+    """
+    capacity = len(prompt) + settings.max_new_tokens
+    detokenizer = Detokenizer(NumberTokenizer(), list(prompt))
+    limits = Limits(settings.max_new_tokens, by_context=False)
+    sequence = RoundSequence(
+        ids=list(prompt),
+        prompt_length=len(prompt),
+        vocabulary=target.facts.vocabulary_size,
+        target=target.new_runner(capacity),
+        drafter=DraftModel(draft, capacity) if draft else None,
+        ending=Ending(detokenizer, eos_ids, limits, settings),
+    )
+    sequence.target.prefill(prompt[:-1])
+    if sequence.drafter is not None:
+        sequence.drafter.prefill(prompt[:-1])
+    return sequence

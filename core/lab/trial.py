@@ -17,15 +17,12 @@ import torch
 from torch import Tensor
 
 from core.config import DecodingConfig
-from core.decoding.detokenizer import Detokenizer
-from core.decoding.ending import Ending, Limits
 from core.decoding.speculative import Sequence
-from core.drafters.draft_model import DraftModel
 from core.lab.batched import Tree, sample, warped_rows
 from core.lab.enumeration import Outcome, output_law, total_variation
 from core.lab.mutants import MUTANTS, Mutant
 from core.lab.statistics import chi_square
-from core.lab.table_model import NumberTokenizer, TableModel, table_facts
+from core.lab.table_model import TableModel, table_facts, table_sequence
 
 EXACT = 1e-12
 ALPHA = 1e-4
@@ -90,26 +87,9 @@ def _table(rows: tuple[tuple[float, ...], ...], name: str) -> TableModel:
 def new_sequence(trial: Trial, *, drafted: bool = True) -> Sequence:
     """Return the sequence of a trial after its prefill."""
     target, draft = _table(TARGET, "target"), _table(DRAFT, "draft")
-    limit = trial.settings.max_new_tokens
-    capacity = len(PROMPT) + limit
-    ending = Ending(
-        Detokenizer(NumberTokenizer(), list(PROMPT)),
-        trial.eos_ids,
-        Limits(limit, by_context=False),
-        trial.settings,
+    return table_sequence(
+        target, draft if drafted else None, PROMPT, trial.settings, trial.eos_ids
     )
-    sequence = Sequence(
-        ids=list(PROMPT),
-        prompt_length=len(PROMPT),
-        vocabulary=len(TARGET),
-        target=target.new_runner(capacity),
-        drafter=DraftModel(draft, capacity) if drafted else None,
-        ending=ending,
-    )
-    sequence.target.prefill(PROMPT[:-1])
-    if sequence.drafter is not None:
-        sequence.drafter.prefill(PROMPT[:-1])
-    return sequence
 
 
 @functools.cache

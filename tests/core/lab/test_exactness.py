@@ -1,0 +1,75 @@
+"""The checks of a loaded pair: right ones pass, wrong ones do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.config import DecodingConfig
+from core.decoding.lane import LanePlan
+from core.drafters.draft_model import DraftModel
+from core.events import Lane
+from core.lab.checks import ChecksFinished, CheckStarted
+from core.lab.exactness import CHECKS, POWER, verify
+from core.lab.mutants import MUTANTS
+from core.lab.table_model import NumberTokenizer
+from tests.core.decoding.toys import toy
+from tests.core.tables import looking_up
+
+PENALTIES = {"repetition_penalty": 1.4, "presence_penalty": 0.6}
+
+
+def _plan(new_drafter=None, **changes) -> LanePlan:
+    target, draft = toy(), toy(seed=1)
+    return LanePlan(
+        run_id="verify",
+        lane=Lane.SPECULATIVE,
+        target=target,
+        tokenizer=NumberTokenizer(),
+        eos_ids=(5,),
+        prompt_ids=(1, 2, 3, 4, 1, 2),
+        settings=DecodingConfig(**{"lookahead": 3, "max_new_tokens": 32, **changes}),
+        new_drafter=new_drafter or (lambda capacity: DraftModel(draft, capacity)),
+    )
+
+
+def _result(*arguments, **options) -> ChecksFinished:
+    *started, finished = verify(*arguments, **options)
+    assert all(isinstance(event, CheckStarted) for event in started)
+    return finished
+
+
+@pytest.mark.law
+@pytest.mark.statistical
+def test_a_right_pair_passes_every_check_with_power():
+    """One chi-square at 1e-4 and a fixed seed."""
+    finished = _result(_plan(), toy(seed=1))
+    assert [check.name for check in finished.checks] == list(CHECKS)
+    assert finished.passed, finished
+    sampled = finished.checks[-1]
+    assert sampled.power >= POWER
+    assert sampled.samples >= 100_000
+    assert "total variation of 0.02" in sampled.detail
+
+
+@pytest.mark.law
+@pytest.mark.statistical
+def test_prompt_lookup_passes_too():
+    """One chi-square at 1e-4 and a fixed seed."""
+    assert _result(_plan(looking_up(32), top_k=5)).passed
+
+
+@pytest.mark.law
+@pytest.mark.statistical
+@pytest.mark.parametrize("mutant", MUTANTS)
+def test_every_mutant_fails(mutant):
+    changes = PENALTIES if mutant.startswith("penalties") else {"temperature": 0.7}
+    finished = _result(_plan(**changes), toy(seed=1), mutant=mutant, until_failure=True)
+    assert not finished.checks[-1].passed, mutant
+    assert not finished.passed
+
+
+def test_a_stop_ends_the_checks_without_a_verdict():
+    finished = _result(_plan(), toy(seed=1), should_stop=lambda: True)
+    assert finished.cancelled
+    assert not finished.passed
+    assert finished.checks == ()
