@@ -98,9 +98,8 @@ def _with_kernels(
     logits: Tensor,
 ) -> Model | None:
     """Return the model on its fastest path, or None where no kernel gets it right."""
-    # Imported here: they compile, or need Numba at all.
+    # Imported late: these need Numba, and the last one compiles.
     from core.runtime import decoder_weights
-    from core.runtime.accelerated import accelerate
     from core.runtime.decoder_model import DecoderModel
 
     ids = checks.sample_ids(facts.vocabulary_size)
@@ -109,6 +108,8 @@ def _with_kernels(
         model = DecoderModel(module, invariant, calling)
         if checks.agree(checks.together(model, ids), logits):
             return model
+    from core.runtime.accelerated import accelerate
+
     return accelerate(module, facts, calling, shapes, logits)
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import platformdirs
-from numba import config
+from numba import config, njit
 
 
 def _digest() -> str:
@@ -22,3 +23,25 @@ def _digest() -> str:
 if not config.CACHE_DIR:  # NUMBA_CACHE_DIR, when somebody set it, wins
     _root = platformdirs.user_cache_dir("draftrace", appauthor=False)
     config.CACHE_DIR = str(Path(_root) / "kernels" / _digest())
+
+# Division by zero gives infinity, as in numpy: a check for it would cost the vectors.
+_COMMON = {"nogil": True, "error_model": "numpy"}
+
+
+def kernel(function: Any) -> Any:
+    """Compile what Python calls, and keep it on disk."""
+    return njit(cache=True, **_COMMON)(function)
+
+
+def part(function: Any) -> Any:
+    """Compile what kernels call; it becomes a part of each."""
+    return njit(**_COMMON)(function)
+
+
+def chapter(function: Any) -> Any:
+    """Write the function out where it is called.
+
+    For functions that take many arrays: compiling each of them for its own sake, with
+    the code that unpacks the arrays, would take most of the time.
+    """
+    return njit(inline="always", **_COMMON)(function)

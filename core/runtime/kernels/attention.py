@@ -11,8 +11,8 @@ holds one element of sixteen keys. Values lie as [kv_heads, positions, width].
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from core.runtime.kernels import part
 from core.runtime.kernels.elementwise import exp
 from core.runtime.kernels.products import add_dot
 from core.runtime.kernels.vector import LANES, combine_tile
@@ -25,7 +25,7 @@ _COMBINE_1, _COMBINE_2, _COMBINE_3, _COMBINE_4 = (combine_tile(n) for n in range
 _COMBINE_8 = combine_tile(8)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _combine(x, x_stride, m, m_stride, size, y, y_stride, rows):
     while rows >= 8:
         _COMBINE_8(x, x_stride, m, m_stride, size, y, y_stride)
@@ -45,13 +45,13 @@ def _combine(x, x_stride, m, m_stride, size, y, y_stride, rows):
         _COMBINE_1(x, x_stride, m, m_stride, size, y, y_stride)
 
 
-@njit(nogil=True, cache=True)
+@part
 def first_key(position, window):
     """Return the first key that the token at ``position`` sees; window 0 sees all."""
     return max(0, position - window + 1) if window > 0 else 0
 
 
-@njit(nogil=True, cache=True)
+@part
 def _score(queries, keys, chunk, count, scores):
     """Set ``scores`` [rows, CHUNK] to the products with ``count`` keys of the chunk."""
     width = queries.shape[1]
@@ -63,7 +63,13 @@ def _score(queries, keys, chunk, count, scores):
         _combine(x, width, key, BLOCK, width, place, CHUNK, rows)
 
 
-@njit(nogil=True, cache=True)
+@part
+def _blank(scores):
+    for k in range(CHUNK):
+        scores[k] = _ZERO
+
+
+@part
 def _soften(scores, low, high, scale):
     """Turn scores into exponentials where seen, zeros elsewhere; return their peak."""
     peak = scores[low]
@@ -78,7 +84,7 @@ def _soften(scores, low, high, scale):
     return peak * scale
 
 
-@njit(nogil=True, cache=True)
+@part
 def attend_chunk(
     queries, keys, values, chunk, start, rows, window, scale, scores, out, peaks, sums
 ):
@@ -110,7 +116,7 @@ def attend_chunk(
         low = max(first_key(position, window) - begin, 0)
         high = min(position + 1 - begin, count)
         if low >= high:
-            scores[i] = _ZERO  # this row sees none of them, and will not merge them
+            _blank(scores[i])  # this row sees none of them, and will not merge them
             continue
         peaks[i] = _soften(scores[i], low, high, scale)
         sums[i] = _ZERO
@@ -119,7 +125,7 @@ def attend_chunk(
     _weigh(scores, values, begin, count, out)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _weigh(scores, values, begin, count, out):
     """Set ``out`` [rows, width] to the values weighed by ``scores``."""
     width = out.shape[1]
@@ -130,7 +136,7 @@ def _weigh(scores, values, begin, count, out):
         _combine(x, CHUNK, m, width, count, place, width, len(out))
 
 
-@njit(nogil=True, cache=True)
+@part
 def merge_chunks(partial, peaks, sums, row, first, last, out):
     """Merge one row's partial results of the chunks ``first`` to ``last``.
 
@@ -146,8 +152,9 @@ def merge_chunks(partial, peaks, sums, row, first, last, out):
     peak = peaks[first, row]
     for chunk in range(first, last + 1):
         peak = max(peak, peaks[chunk, row])
-    out[:] = _ZERO
     total = _ZERO
+    for i in range(len(out)):
+        out[i] = _ZERO
     for chunk in range(first, last + 1):
         share = exp(peaks[chunk, row] - peak)
         total += share * sums[chunk, row]

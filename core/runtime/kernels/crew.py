@@ -15,8 +15,8 @@ import threading
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from core.runtime.kernels import part
 from core.runtime.kernels.vector import fetch_add, give_way, read_shared
 from core.runtime.threads import physical_cores
 
@@ -25,19 +25,19 @@ _LINE = 8  # int64s in a cache line: counters of their own do not slow each othe
 _SPINS = 200  # looks at a counter before giving the core to somebody else
 
 
-@njit(nogil=True, cache=True)
+@part
 def claim(board, region):
     """Return the next chunk of ``region`` that nobody has."""
     return fetch_add(board.ctypes.data + region * 16 * _LINE)
 
 
-@njit(nogil=True, cache=True)
+@part
 def finish(board, region):
     """Say that a claimed chunk of ``region`` is done."""
     fetch_add(board.ctypes.data + region * 16 * _LINE + 8 * _LINE)
 
 
-@njit(nogil=True, cache=True)
+@part
 def await_all(board, region, chunks):
     """Wait until all ``chunks`` of ``region`` are done."""
     address = board.ctypes.data + region * 16 * _LINE + 8 * _LINE

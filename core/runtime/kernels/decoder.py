@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from core.runtime.kernels import chapter, kernel, part
 from core.runtime.kernels.attention import (
     BLOCK,
     CHUNK,
@@ -92,7 +92,7 @@ class State(NamedTuple):
     logits: np.ndarray
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def decode(board, who, weights, state, start, rows, wanted):
     """Step ``rows`` tokens through all layers, in all threads of a crew.
 
@@ -119,14 +119,14 @@ def decode(board, who, weights, state, start, rows, wanted):
         _read_out(board, who, region, weights, state, rows)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _norm_rows(state, who, weight, epsilon, rows):
     for r in range(rows):
         out = state.inputs[who, r, : len(weight)]
         rms_norm(state.hidden[r], weight, epsilon, out)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _project_heads(board, who, region, weights, state, layer, start, rows):
     """Make queries, keys and values, one head a chunk; the latter go to the cache."""
     kv_heads, group = (
@@ -147,7 +147,7 @@ def _project_heads(board, who, region, weights, state, layer, start, rows):
     await_all(board, region, chunks)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _project_head(who, weights, state, layer, index, group, start, rows):
     kv_heads, width = state.queries.shape[0], state.queries.shape[2]
     size = state.hidden.shape[1]
@@ -157,10 +157,9 @@ def _project_head(who, weights, state, layer, index, group, start, rows):
         head = (index - kv_heads * group) % kv_heads
     part = state.parts[who, 0]  # [rows, >= width]
     for r in range(rows):
-        if weights.biases.shape[1] > 0:
-            part[r, :width] = weights.biases[layer, index * width : (index + 1) * width]
-        else:
-            part[r, :width] = _ZERO
+        for i in range(width):
+            biased = weights.biases.shape[1] > 0
+            part[r, i] = weights.biases[layer, index * width + i] if biased else _ZERO
     x, y = state.inputs[who], part
     w = weights.matrices[layer, kind] + head * width * size * 4
     x_stride, y_stride = x.shape[1], y.shape[1]
@@ -170,13 +169,14 @@ def _project_head(who, weights, state, layer, index, group, start, rows):
         _place_head(weights, state, layer, kind, head, start, r, part[r], spare[r])
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _place_head(weights, state, layer, kind, head, start, row, part, spare):
     """Norm and turn one row of one head, and put it where attention looks for it."""
-    kv_heads, width = state.queries.shape[0], state.queries.shape[2]
+    width = state.queries.shape[2]
     position = start + row
     if kind == VALUE:
-        state.values[layer, head, position] = part[:width]
+        for i in range(width):
+            state.values[layer, head, position, i] = part[i]
         return
     made, turned = part[:width], spare[:width]
     if weights.head_norms.shape[1] > 0:
@@ -186,14 +186,15 @@ def _place_head(weights, state, layer, kind, head, start, row, part, spare):
     if kind == QUERY:
         group = state.queries.shape[1] // len(state.hidden)
         place = row * group + head % group
-        state.queries[head // group, place] = turned
+        for i in range(width):
+            state.queries[head // group, place, i] = turned[i]
     else:
         block, lane = position // BLOCK, position % BLOCK
         for i in range(width):
             state.keys[layer, head, block, i, lane] = turned[i]
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _attend(board, who, region, state, layer, start, rows, window, scale):
     """Attend, one head of keys and one chunk of them at a time."""
     kv_heads, group = (
@@ -225,7 +226,7 @@ def _attend(board, who, region, state, layer, start, rows, window, scale):
     await_all(board, region, kv_heads * each)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _merge_rows(who, state, start, rows, window):
     """Merge the chunks of all rows and heads into this thread's inputs."""
     kv_heads, width = state.queries.shape[0], state.queries.shape[2]
@@ -240,7 +241,7 @@ def _merge_rows(who, state, start, rows, window):
             merge_chunks(partial, peaks, sums, row, first, last, out)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _merge_heads(board, who, region, weights, state, layer, start, rows):
     """Add attention's output to the hidden rows."""
     size = state.queries.shape[1] // len(state.hidden)
@@ -263,7 +264,7 @@ def _merge_heads(board, who, region, weights, state, layer, start, rows):
     await_all(board, region, chunks)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _add_part(w, x, size, y, first, count, rows):
     """Add ``count`` outputs from ``first`` of x w^T to y; x, y are [rows, stride]."""
     place = y.ctypes.data + first * 4
@@ -272,7 +273,14 @@ def _add_part(w, x, size, y, first, count, rows):
     multiply(weights, x.ctypes.data, x_stride, size, place, y_stride, count, rows)
 
 
-@njit(nogil=True, cache=True)
+@part
+def _clear(y, first, count, rows):
+    for r in range(rows):
+        for i in range(first, first + count):
+            y[r, i] = _ZERO
+
+
+@chapter
 def _open_gates(board, who, region, weights, state, layer, rows):
     """Set ``state.inner`` to silu(gate) * up of the normed hidden rows."""
     size, outs = state.hidden.shape[1], weights.inner
@@ -292,12 +300,12 @@ def _open_gates(board, who, region, weights, state, layer, rows):
     await_all(board, region, chunks)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _gate_part(who, weights, state, layer, first, count, rows):
     x, size = state.inputs[who], state.hidden.shape[1]
     gate, up = state.parts[who, 0], state.parts[who, 1]  # [rows, >= count]
-    gate[:rows, :count] = _ZERO
-    up[:rows, :count] = _ZERO
+    _clear(gate, 0, count, rows)
+    _clear(up, 0, count, rows)
     offset = first * size * 4
     _add_part(weights.matrices[layer, GATE] + offset, x, size, gate, 0, count, rows)
     _add_part(weights.matrices[layer, UP] + offset, x, size, up, 0, count, rows)
@@ -306,7 +314,7 @@ def _gate_part(who, weights, state, layer, first, count, rows):
         swiglu(gate[r, :count], up[r, :count], out)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _close_gates(board, who, region, weights, state, layer, rows):
     """Add the gated rows' output to the hidden rows."""
     size, outs = weights.inner, state.hidden.shape[1]
@@ -322,7 +330,7 @@ def _close_gates(board, who, region, weights, state, layer, rows):
     await_all(board, region, chunks)
 
 
-@njit(nogil=True, cache=True)
+@chapter
 def _read_out(board, who, region, weights, state, rows):
     """Write the logits of all rows."""
     size, outs = state.hidden.shape[1], state.logits.shape[1]
@@ -336,7 +344,7 @@ def _read_out(board, who, region, weights, state, rows):
             ready = True
         first, x = chunk * each, state.inputs[who]
         count = min(each, outs - first)
-        state.logits[:rows, first : first + count] = _ZERO
+        _clear(state.logits, first, count, rows)
         _add_part(weights.head, x, size, state.logits, first, count, rows)
         finish(board, region)
         chunk = claim(board, region)

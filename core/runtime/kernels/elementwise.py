@@ -7,8 +7,8 @@ comes out the same.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from core.runtime.kernels import part
 from core.runtime.kernels.products import add_dot
 from core.runtime.kernels.vector import float_from_bits
 
@@ -22,7 +22,7 @@ _C2, _C3, _C4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
 _C5, _C6, _C7 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
 
 
-@njit(nogil=True, cache=True)
+@part
 def exp(x):
     """Return e^x in float32, in a form that LLVM turns into vectors."""
     x = min(max(x, _LOWEST), _HIGHEST)
@@ -33,7 +33,7 @@ def exp(x):
     return fraction * float_from_bits((np.int32(power) + np.int32(127)) << np.int32(23))
 
 
-@njit(nogil=True, cache=True)
+@part
 def rms_norm(x, weight, epsilon, out):
     """Set ``out`` to x over its root mean square, times ``weight``; all [size]."""
     size = len(weight)
@@ -45,7 +45,7 @@ def rms_norm(x, weight, epsilon, out):
         out[i] = weight[i] * (x[i] * scale)
 
 
-@njit(nogil=True, cache=True)
+@part
 def rotate(x, cos, sin, out):
     """Set ``out`` to x turned by its position; all [width], halves paired."""
     half = len(out) // 2
@@ -55,7 +55,7 @@ def rotate(x, cos, sin, out):
         out[i + half] = high * cos[i + half] + low * sin[i + half]
 
 
-@njit(nogil=True, cache=True)
+@part
 def swiglu(gate, up, out):
     """Set ``out`` to silu(gate) * up; all [size]."""
     for i in range(len(out)):

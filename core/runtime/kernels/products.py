@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from llvmlite import binding
-from numba import njit
 
+from core.runtime.kernels import kernel, part
 from core.runtime.kernels.crew import await_all, claim, finish
 from core.runtime.kernels.vector import dot_tile
 
@@ -21,7 +21,7 @@ _ONE = dot_tile(1, 1)
 _BY_1, _BY_2, _BY_3, _BY_4, _BY_5 = (dot_tile(OUTS, rows) for rows in range(1, 6))
 
 
-@njit(nogil=True, cache=True)
+@part
 def multiply(w, x, x_stride, size, y, y_stride, outs, rows):
     """Add x w^T to y: ``rows`` rows of ``size`` elements times ``outs`` weight rows.
 
@@ -38,7 +38,7 @@ def multiply(w, x, x_stride, size, y, y_stride, outs, rows):
         out += 1
 
 
-@njit(nogil=True, cache=True)
+@part
 def _tile(w, x, x_stride, size, y, y_stride, rows):
     groups = (rows + 4) // 5
     while groups > 0:
@@ -59,19 +59,19 @@ def _tile(w, x, x_stride, size, y, y_stride, rows):
         y += group * y_stride * 4
 
 
-@njit(nogil=True, cache=True)
+@part
 def add_dot(a, b, size, total):
     """Add the dot product of ``size`` elements at a and b to the float32 at total."""
     _ONE(a, size, b, size, size, total, 1)
 
 
-@njit(nogil=True, cache=True)
+@part
 def chunk_rows(size):
     """Return how many weight rows of ``size`` elements make a chunk."""
     return max(OUTS, CHUNK_BYTES // (size * 4) // OUTS * OUTS)
 
 
-@njit(nogil=True, cache=True)
+@kernel
 def linear(board, who, w, x, y):
     """Set y to x w^T in all threads of a crew; one region.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from core.runtime.kernels import part
 from core.runtime.kernels.crew import await_all, claim, finish
 from core.runtime.kernels.elementwise import exp
 from core.runtime.kernels.products import add_dot
@@ -14,7 +15,7 @@ _MASKED = np.float32(-1e30)  # masks hold the lowest float or minus infinity
 _ZERO = np.float32(0.0)
 
 
-@njit(nogil=True, cache=True)
+@part
 def _score(query, key, seen, scale, softcap, scores):
     """Set the scores of the keys that are seen; return the highest."""
     peak = np.float32(-np.inf)
@@ -31,10 +32,11 @@ def _score(query, key, seen, scale, softcap, scores):
     return peak
 
 
-@njit(nogil=True, cache=True)
+@part
 def _weigh(value, seen, scores, peak, total, out):
     """Set ``out`` to the values of the keys that are seen, weighed by their scores."""
-    out[:] = _ZERO
+    for i in range(len(out)):
+        out[i] = _ZERO
     for k in range(len(scores)):
         if seen[k] > _MASKED:
             share = exp(scores[k] - peak)
@@ -52,7 +54,7 @@ _SIGNATURE = (
 )
 
 
-@njit(_SIGNATURE, nogil=True, cache=True)
+@njit(_SIGNATURE, nogil=True, cache=True, error_model="numpy")
 def attend_rows(board, who, query, key, value, mask, scale, softcap, sinks, out):
     """Attend in all threads of a crew; one region, a head of a row a chunk.
 
