@@ -15,6 +15,7 @@ from core.config import DecodingRequest, DrafterKind, ModelConfig, PairConfig
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import Event, Lane, LoadProgress, ModelFacts, PairLoaded
+from core.lab.checks import ChecksFinished, CheckStarted
 from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
 
@@ -191,12 +192,8 @@ class Session:
         Raises:
             CoreError: as :meth:`run`, or if there is no drafter to race.
         """
+        self._require_drafter("A race")
         target = self._require_target()
-        if self._new_drafter() is None:
-            raise ConfigurationError(
-                "A race needs a drafter, and none is chosen; pick prompt lookup or a "
-                "draft checkpoint."
-            )
         from core.decoding.race import Race
 
         plans = {lane: self._plan(request, lane) for lane in Lane}
@@ -207,6 +204,43 @@ class Session:
             if held:
                 race = Race(plans, request.repeats, control, machine, memory)
                 yield from race.events()
+
+    def verify(
+        self, request: DecodingRequest, control: Control, *, mutant: str | None = None
+    ) -> Iterator[CheckStarted | ChecksFinished | LoadProgress]:
+        """Check that the loaded pair is lossless on this prompt.
+
+        Args:
+            request: prompt and settings to check.
+            control: stops it.
+            mutant: a wrong variant (core.lab.mutants) that the checks must fail on.
+
+        Raises:
+            CoreError: if nothing is loaded, or the mutant is not known.
+        """
+        self._require_drafter("Verifying")
+        from core.lab.exactness import verify
+        from core.lab.mutants import MUTANTS
+
+        if mutant is not None and mutant not in MUTANTS:
+            known = ", ".join(MUTANTS)
+            raise ConfigurationError(f"No mutant is called {mutant!r}; choose {known}.")
+        plan = self._plan(request, Lane.SPECULATIVE)
+        draft = self._draft.model if self._draft else None
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a verification", control.should_stop) as held:
+            if held:
+                yield from verify(
+                    plan, draft, mutant=mutant, should_stop=control.should_stop
+                )
+
+    def _require_drafter(self, what: str) -> None:
+        self._require_target()
+        if self._new_drafter() is None:
+            raise ConfigurationError(
+                f"{what} needs a drafter, and none is chosen; pick prompt lookup or a "
+                "draft checkpoint."
+            )
 
     def _plan(self, request: DecodingRequest, lane: Lane) -> LanePlan:
         from core.decoding.lane import LanePlan, plan_limits

@@ -14,6 +14,7 @@ DONE, OUR_FAULT, BAD_INPUT, CHECK_FAILED, CANCELLED = 0, 1, 2, 3, 130
 COMMANDS = {
     "run": "decode one prompt and print the tokens and the totals",
     "race": "race speculative against plain decoding",
+    "verify": "check that a pair is lossless: same tokens, same law",
     "inspect": "say what a checkpoint is and whether a pair fits",
     "demo": "fetch or show the demo pair",
     "doctor": "say what a bug report needs to know of this machine",

@@ -82,13 +82,16 @@ def _help(info: FieldInfo) -> str:
     return f"{info.help} ({info.minimum:g} to {info.maximum:g})"
 
 
-def add_prompt_options(parser: argparse.ArgumentParser) -> None:
+def add_prompt_options(parser: argparse.ArgumentParser, *, traced: bool = True) -> None:
     """Add what is decoded, and how the result is printed."""
     group = parser.add_argument_group("prompt")
     group.add_argument("--prompt", help="the text (default: the demo's copying prompt)")
     group.add_argument("--prompt-file", type=Path, help="a UTF-8 text file")
     group.add_argument("--raw", action="store_true", help="no chat template")
-    group.add_argument("--trace", type=Path, metavar="FILE", help="keep every event")
+    if traced:
+        group.add_argument(
+            "--trace", type=Path, metavar="FILE", help="keep every event"
+        )
     group.add_argument("--json", action="store_true", help="print one JSON object")
 
 
