@@ -78,9 +78,11 @@ def _disk_free() -> int:
 
 
 def _kernels() -> str:
-    from core.runtime.threads import kernels_note
-
-    return kernels_note() or "numba"
+    try:
+        import core.runtime.kernels  # noqa: F401
+    except ImportError as error:
+        return f"torch only: {error}"
+    return f"numba {package_version('numba')}"
 
 
 def _demo_present() -> bool:

@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 try:
-    from numba import njit
-except ImportError:  # pragma: no cover - numba is a dependency; this is a safety net
+    from core.runtime.kernels import kernel
+except ImportError:  # Numba is not made for every system
     AVAILABLE = False
 else:
     AVAILABLE = True
@@ -159,11 +159,9 @@ _SHIFT = 20
 _BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
 
 if AVAILABLE:
-    # nogil: the window must not wait for a kernel.
-    _compiled = njit(nogil=True, cache=True)
-    race, compare, largest = _compiled(_race), _compiled(_compare), _compiled(_largest)
-    best, keep_best = _compiled(_best), _compiled(_keep_best)
-    keep_nucleus = _compiled(_keep_nucleus)
-else:  # pragma: no cover
+    race, compare, largest = kernel(_race), kernel(_compare), kernel(_largest)
+    best, keep_best = kernel(_best), kernel(_keep_best)
+    keep_nucleus = kernel(_keep_nucleus)
+else:
     race, compare, largest = _race, _compare, _largest
     best, keep_best, keep_nucleus = _best, _keep_best, _keep_nucleus
