@@ -77,7 +77,7 @@ def new_state(
     cos, sin = _rotary(module, positions)
     logits = torch.empty((MAX_ROWS, size.logits), dtype=torch.float32)
     attended = size.kv_heads * size.group * size.width
-    part = max(size.width, chunk_rows(size.hidden))
+    part = max(size.width, chunk_rows.py_func(size.hidden))
     blocks = (size.layers, size.kv_heads, positions // BLOCK, size.width, BLOCK)
     state = State(
         keys=_zeros(*blocks),

@@ -58,13 +58,13 @@ def wrap_model(
     progress("Checking the model", None)
     ids = checks.sample_ids(vocabulary_size)
     shapes, logits = _probe(hf_model, calling, ids)
-    plain = TransformersModel(hf_model, facts, calling, shapes)
-    if not checks.rewinds(plain, ids, loose=facts.dtype != "float32"):
+    model: Model = TransformersModel(hf_model, facts, calling, shapes)
+    if _kernels_can_run(hf_model):
+        progress("Preparing the kernels", None)
+        model = _with_kernels(hf_model, facts, calling, shapes, logits)
+    if not checks.rewinds(model, ids, loose=facts.dtype != "float32"):
         raise support.refusal(hf_model, "stateful")
-    if not _kernels_can_run(hf_model):
-        return plain
-    progress("Preparing the kernels", None)
-    return _with_kernels(hf_model, facts, calling, shapes, logits) or plain
+    return model
 
 
 def _probe(
@@ -96,8 +96,8 @@ def _with_kernels(
     calling: Calling,
     shapes: list[LayerShape | None],
     logits: Tensor,
-) -> Model | None:
-    """Return the model on its fastest path, or None where no kernel gets it right."""
+) -> Model:
+    """Return the model on its fastest path."""
     # Imported late: these need Numba, and the last one compiles.
     from core.runtime import decoder_weights
     from core.runtime.decoder_model import DecoderModel

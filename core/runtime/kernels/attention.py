@@ -15,7 +15,7 @@ import numpy as np
 from core.runtime.kernels import part
 from core.runtime.kernels.elementwise import exp
 from core.runtime.kernels.products import add_dot
-from core.runtime.kernels.vector import LANES, combine_tile
+from core.runtime.kernels.vector import LANES, combine_tile, largest
 
 BLOCK = LANES  # keys in a block
 CHUNK = 256  # keys in a chunk; part of every result, so never changed
@@ -72,9 +72,7 @@ def _blank(scores):
 @part
 def _soften(scores, low, high, scale):
     """Turn scores into exponentials where seen, zeros elsewhere; return their peak."""
-    peak = scores[low]
-    for k in range(low, high):
-        peak = max(peak, scores[k])
+    peak = largest(scores[low], scores.ctypes.data + low * 4, high - low)
     for k in range(low):
         scores[k] = _ZERO
     for k in range(low, high):

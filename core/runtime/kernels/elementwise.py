@@ -25,7 +25,8 @@ _C5, _C6, _C7 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
 @part
 def exp(x):
     """Return e^x in float32, in a form that LLVM turns into vectors."""
-    x = min(max(x, _LOWEST), _HIGHEST)
+    x = x if x > _LOWEST else _LOWEST  # min() and max() would look for NaN
+    x = x if x < _HIGHEST else _HIGHEST
     power = np.floor(x * _LOG2_E + np.float32(0.5))
     r = x - power * _LN2_HIGH - power * _LN2_LOW
     tail = _C3 + r * (_C4 + r * (_C5 + r * (_C6 + r * _C7)))

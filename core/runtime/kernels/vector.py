@@ -222,6 +222,34 @@ def add_scaled(typing, share, x, size, y):
 
 
 @intrinsic
+def largest(typing, first, x, size):
+    """Return the largest of ``first`` and the ``size`` elements at x."""
+
+    def generate(context, builder, signature, args):
+        code, (number, source, count) = _Writer(builder), args
+
+        def body(kind: ir.Type):
+            def keep(index: Any, best: list[Any]) -> list[Any]:
+                given = code.load(kind, code.element(source, index))
+                higher = builder.fcmp_ordered(">", given, best[0])
+                return [builder.select(higher, given, best[0])]
+
+            return keep
+
+        whole = builder.and_(count, _WORD(-LANES))
+        start = [code.splat(number)]
+        (lanes,) = code.loop(_WORD(0), whole, LANES, start, body(_VECTOR))
+        best = number
+        for lane in range(LANES):
+            given = builder.extract_element(lanes, _INT32(lane))
+            best = builder.select(builder.fcmp_ordered(">", given, best), given, best)
+        (best,) = code.loop(whole, count, 1, [best], body(_FLOAT))
+        return best
+
+    return types.float32(types.float32, types.intp, types.intp), generate
+
+
+@intrinsic
 def fetch_add(typing, address):
     """Add one to the int64 at ``address`` for all threads; return what was there."""
 
