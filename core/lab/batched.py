@@ -102,7 +102,7 @@ class _Runs:
     def _child(self, node: Tensor, token: Tensor) -> Tensor:
         # Behind the end of a run there is nothing to look up; any node will do.
         child = node * self._vocabulary + token + 1
-        return child.where(child < len(self._tree.target), 0)
+        return child.masked_fill(child >= len(self._tree.target), 0)
 
     def play_round(self) -> None:
         """Play one round of every run that has not ended."""
@@ -138,12 +138,11 @@ class _Runs:
             )
             survivors = acceptance.surviving_places(own == proposed)
         else:
-            chances = [
-                rows.gather(-1, proposed[..., None])[..., 0]  # [n, K]
-                for rows in (self._tree.draft[before], target)
-            ]
+            draft, chosen = self._tree.draft[before], proposed[..., None]
+            of_draft = draft.gather(-1, chosen)[..., 0]  # [n, K]
+            of_target = target.gather(-1, chosen)[..., 0]  # [n, K]
             accept = streams.stream_keys(keys[0], Purpose.ACCEPT, keys[1])
-            survivors = draws.judge(*chances, accept)
+            survivors = draws.judge(of_draft, of_target, accept)
         return survivors.minimum(lookahead)
 
     def _last(self, nodes: Tensor, survivors: Tensor, lookahead: Tensor) -> Tensor:

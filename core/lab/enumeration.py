@@ -8,6 +8,7 @@ No random number is drawn; in float64 the law is exact to rounding.
 
 from __future__ import annotations
 
+import collections.abc
 import copy
 from collections.abc import Callable, Hashable, Iterator
 from typing import NamedTuple
@@ -22,6 +23,7 @@ from core.events import StopReason
 from core.sampling.draws import Choice
 from core.sampling.streams import Purpose
 
+Floats = collections.abc.Sequence[float]
 Play = Callable[[Sequence, DecodingConfig, "BranchingDraws"], Round]
 
 
@@ -62,7 +64,7 @@ class BranchingDraws:
         return Choice(token_id, 0.0)
 
     def survivors(
-        self, position: int, draft: list[float], target: list[float]
+        self, position: int, draft: Floats, target: Floats
     ) -> tuple[int, tuple[float, ...]]:
         """Take the path's number of survivors and multiply its probability in.
 
@@ -123,7 +125,7 @@ def _state(sequence: Sequence) -> Hashable:
     )
 
 
-def _held(runner: object) -> Hashable:
+def _held(runner: object) -> tuple[int, ...] | None:
     held = getattr(runner, "held", None)
     return None if held is None else tuple(held)
 

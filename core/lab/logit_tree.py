@@ -49,7 +49,8 @@ def read_tree(
     """
     kept = torch.tensor(candidates)
     runner, row = _after_prompt(model, prompt, depth)
-    rows = {ROOT: row[kept.to(row.device)].double().cpu()}
+    rows: dict[tuple[int, ...], Tensor] = {}
+    rows[ROOT] = row[kept.to(row.device)].double().cpu()
     for path in paths(len(candidates), depth):
         if len(path) == depth - 1 and path:
             runner.truncate(len(prompt))

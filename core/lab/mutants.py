@@ -202,6 +202,10 @@ class _OtherWeights:
         """Draw from the changed weights."""
         return self._inner.choose(purpose, position, self._change(weights))
 
+    def survivors(self, position: int, draft: Any, target: Any) -> Any:
+        """Judge as the real draws do."""
+        return self._inner.survivors(position, draft, target)
+
 
 @contextlib.contextmanager
 def _draft_draws(change: Callable[[Tensor], Tensor]) -> Iterator[None]:
