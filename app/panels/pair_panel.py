@@ -142,7 +142,7 @@ class PairPanel(QWidget):
         if known:
             share = needed / free  # type: ignore[operator]
             self.meter.show_share(share, "warning" if share > TIGHT else "accent")
-            self.memory.setText(f"{_gb(needed)} of {_gb(free)} GB free needed")
+            self.memory.setText(f"needs {_gb(needed)} GB of {_gb(free)} free")
 
     # Building ---------------------------------------------------------------------
 

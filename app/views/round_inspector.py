@@ -34,8 +34,8 @@ def subtitle(event: RoundFinished) -> str:
 
 def candidates_title(event: RoundFinished, place: int) -> str:
     """Return what the bars show; at temperature 0 that they are unwarped."""
-    where = f"Candidates at place {place}" if place else "Candidates of the target"
-    return f"{where}, unwarped (T = 0)" if event.settings.temperature == 0 else where
+    where = f"Place {place}" if place else "The target"
+    return f"{where} · unwarped, T = 0" if event.settings.temperature == 0 else where
 
 
 class RoundInspector(QFrame):

@@ -120,7 +120,7 @@ def _divergence(divergence: Divergence | None) -> str:
 def _detail(event: RaceFinished) -> str:
     parts = [_break_even(event)]
     if event.speedup.total is not None:
-        parts.append(f"{times(event.speedup.total)} in total time, prefill included")
+        parts.append(f"{times(event.speedup.total)} with prefill")
     if event.verdict is JudgedSpeed.NONE and event.speedup.repeats:
         parts.append("three counted repeats make a verdict")
     return ". ".join(parts) + "."

@@ -133,8 +133,10 @@ def _cuda_here() -> bool:
     """Ask torch only if somebody loaded it; this must stay quick for the window."""
     import sys
 
-    torch = sys.modules.get("torch")
-    return bool(torch and torch.cuda.is_available())
+    # Another thread may be in the middle of importing torch: then it has no cuda yet.
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    available = getattr(cuda, "is_available", None)
+    return bool(available and available())
 
 
 def _free(device: str) -> int:

@@ -170,6 +170,6 @@ def test_fit_and_memory_are_told_in_words(qtbot, pairs):
     reason = "The draft does not use the tokens of the target."
     pairs.show_outlook(PairOutlook(False, reason, (reason,), 3 * 10**9, 2 * 10**9))
     assert reason in pairs.verdict.text()
-    assert pairs.memory.text() == "3.0 of 2.0 GB free needed"
+    assert pairs.memory.text() == "needs 3.0 GB of 2.0 free"
     pairs.show_outlook(PairOutlook(True, "fits"))
     assert not pairs.needs.isVisible()

@@ -52,7 +52,7 @@ def test_a_token_without_a_place_has_a_row_of_its_own():
 def test_temperature_zero_shows_unwarped_probabilities_and_says_so():
     event = speculative_round(0, 0, [" a", " b"], " x", settings=GREEDY)
     assert rows_of(event)[1].cells[2:4] == ("0.82", "0.31")
-    assert candidates_title(event, 2) == "Candidates at place 2, unwarped (T = 0)"
+    assert candidates_title(event, 2) == "Place 2 · unwarped, T = 0"
 
 
 def test_candidates_put_the_proposed_and_the_drawn_first():
@@ -95,7 +95,7 @@ def test_choosing_a_row_by_key_changes_the_bars(inspector, qtbot):
     with qtbot.waitSignal(inspector.place_chosen) as chosen:
         qtbot.keyClick(inspector.table, Qt.Key.Key_Up)
     assert chosen.args == [2]
-    assert inspector._bars_title.text() == "Candidates at place 2"
+    assert inspector._bars_title.text() == "Place 2"
 
 
 def test_clearing_says_how_to_open_a_round(inspector):

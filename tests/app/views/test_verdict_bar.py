@@ -26,7 +26,7 @@ def test_a_pair_that_helps():
     )
     assert verdict.detail == (
         "Breaks even at 0.30 accepted; measured 0.68. "
-        "1.62× in total time, prefill included."
+        "1.62× with prefill."
     )
     assert verdict.chip == "▲ helps"
 

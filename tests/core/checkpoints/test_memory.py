@@ -63,3 +63,14 @@ def test_estimate_is_what_the_model_takes(whole, dtype):
     found = estimate(facts, None, capacity=32, lookahead=4, racing=False, dtype=dtype)
     assert found.weights_bytes == model.facts.memory_bytes
     assert found.cache_bytes == model.cache_bytes(32)
+
+
+def test_half_imported_torch_counts_as_no_gpu(monkeypatch):
+    """Another thread may be importing torch while the window asks for an estimate."""
+    import sys
+    import types
+
+    from core.checkpoints import memory
+
+    monkeypatch.setitem(sys.modules, "torch", types.ModuleType("torch"))
+    assert memory._cuda_here() is False
