@@ -50,9 +50,9 @@ def _use_row_attention(
     module: PreTrainedModel, model: TransformersModel, logits: Tensor
 ) -> bool:
     """Switch to our attention; back again unless every layer uses it, and rightly."""
-    if not module._can_set_attn_implementation():
+    if not module._can_set_attn_implementation():  # it would warn, and do nothing
         return False
-    before = module.config._attn_implementation
+    before = module.config._attn_implementation or "eager"
     calls = row_attention.ROW_ATTENTION.calls
     module.set_attn_implementation(row_attention.NAME)
     ids = checks.sample_ids(model.facts.vocabulary_size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -10,8 +11,8 @@ import torch
 class Clock:
     """Milliseconds of work on one device.
 
-    Kernels on an accelerator run behind the Python that launched them; a clock that does
-    not wait for them measures how fast Python can ask.
+    Kernels on an accelerator run behind the Python that launched them; a clock that
+    does not wait for them measures how fast Python can ask.
     """
 
     def __init__(self, device: str | torch.device) -> None:
@@ -23,7 +24,7 @@ class Clock:
         return time.perf_counter() * 1e3
 
 
-def _synchronizer(device: torch.device):
+def _synchronizer(device: torch.device) -> Callable[[], None]:
     if device.type == "cuda":
         return lambda: torch.cuda.synchronize(device)
     if device.type == "mps":  # untested

@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from core.events import ModelFacts
 from core.runtime import decoder_weights, threads
-from core.runtime.decoder_state import BlockLayer, Sizes, new_state, sizes
+from core.runtime.decoder_state import BlockLayer, new_state, sizes
 from core.runtime.kernels.crew import crew
 from core.runtime.kernels.decoder import REGIONS, State, Weights, decode
 from core.runtime.kv_cache import RewindableCache
@@ -60,16 +60,17 @@ class DecoderModel:
         return self._sizes.cache_bytes(capacity)
 
     def _embeddings(self) -> np.ndarray:
-        return self._module.get_input_embeddings().weight.detach().numpy()
+        (weight,) = self._module.get_input_embeddings().parameters()
+        return weight.detach().numpy()  # [vocabulary, hidden]
 
 
 def _cache(calling: Calling, state: State, capacity: int) -> RewindableCache:
-    cache = RewindableCache(capacity, calling.sliding)
-    cache.layers = [
-        BlockLayer(state, layer, bool(slides), capacity)
-        for layer, slides in enumerate(calling.sliding)
-    ]
-    return cache
+    return RewindableCache(
+        [
+            BlockLayer(state, layer, bool(slides), capacity)
+            for layer, slides in enumerate(calling.sliding)
+        ]
+    )
 
 
 class DecoderRunner:

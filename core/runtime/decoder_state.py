@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
-from transformers import PreTrainedModel
 
 from core.runtime.kernels.attention import BLOCK, CHUNK
 from core.runtime.kernels.decoder import State, Weights
@@ -48,7 +48,7 @@ def padded(capacity: int) -> int:
     return -(-capacity // BLOCK) * BLOCK
 
 
-def sizes(module: PreTrainedModel, weights: Weights, head_rows: int) -> Sizes:
+def sizes(module: Any, weights: Weights, head_rows: int) -> Sizes:
     """Return the sizes of ``module``."""
     attention = module.model.layers[0].self_attn
     width = attention.head_dim
@@ -65,7 +65,7 @@ def sizes(module: PreTrainedModel, weights: Weights, head_rows: int) -> Sizes:
 
 
 def new_state(
-    module: PreTrainedModel, size: Sizes, capacity: int, threads: int
+    module: Any, size: Sizes, capacity: int, threads: int
 ) -> tuple[State, Tensor]:
     """Allocate the cache for ``capacity`` tokens and the scratch memory of a step.
 
@@ -74,14 +74,16 @@ def new_state(
     """
     positions = padded(capacity)
     chunks, rows = -(-positions // CHUNK), MAX_ROWS * size.group
-    cos, sin = _rotary(module, positions)
     logits = torch.empty((MAX_ROWS, size.logits), dtype=torch.float32)
     attended = size.kv_heads * size.group * size.width
     part = max(size.width, chunk_rows.py_func(size.hidden))
     blocks = (size.layers, size.kv_heads, positions // BLOCK, size.width, BLOCK)
+    # The cache first: where there is no room for it nothing else is worth making.
+    keys, values = _zeros(*blocks), _zeros(*blocks[:2], positions, size.width)
+    cos, sin = _rotary(module, positions)
     state = State(
-        keys=_zeros(*blocks),
-        values=_zeros(size.layers, size.kv_heads, positions, size.width),
+        keys=keys,
+        values=values,
         cos=cos,
         sin=sin,
         hidden=_zeros(MAX_ROWS, size.hidden),
@@ -104,7 +106,7 @@ def _zeros(*shape: int) -> np.ndarray:
     return np.zeros(shape, dtype=np.float32)
 
 
-def _rotary(module: PreTrainedModel, positions: int) -> tuple[np.ndarray, np.ndarray]:
+def _rotary(module: Any, positions: int) -> tuple[np.ndarray, np.ndarray]:
     places = torch.arange(positions)[None]  # [1, positions]
     with torch.inference_mode():
         cos, sin = module.model.rotary_emb(torch.zeros(1), position_ids=places)

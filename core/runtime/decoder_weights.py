@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from core.runtime.kernels.decoder import Weights
 from core.runtime.kernels.vector import LANES
@@ -21,7 +20,7 @@ _FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 _ROPES = ("default", "linear", "llama3", "yarn")  # tables that do not depend on length
 
 
-def fits(module: PreTrainedModel) -> bool:
+def fits(module: Any) -> bool:
     """Return whether the decoder kernel computes exactly what ``module`` does."""
     config = module.config
     if getattr(config, "model_type", "") not in _FAMILIES:
@@ -45,7 +44,7 @@ def _plain(parameter: Tensor) -> bool:
     )
 
 
-def _layer_fits(layer: nn.Module) -> bool:
+def _layer_fits(layer: Any) -> bool:
     attention, mlp = layer.self_attn, layer.mlp
     projections = (attention.q_proj, attention.k_proj, attention.v_proj)
     others = (attention.o_proj, mlp.gate_proj, mlp.up_proj, mlp.down_proj)
@@ -57,7 +56,7 @@ def _layer_fits(layer: nn.Module) -> bool:
     )
 
 
-def read(module: PreTrainedModel, sliding: Sequence[bool | None]) -> Weights:
+def read(module: Any, sliding: Sequence[bool | None]) -> Weights:
     """Return the kernel's view of a module for which :func:`fits` is true.
 
     Args:

@@ -1,8 +1,8 @@
 """A cache for transformers models that is written in place and rewound by an integer.
 
 transformers' own sliding layers keep a ring of the last tokens, which cannot be rewound
-past its edge. Here every layer keeps all tokens; the window of a sliding layer is in the
-mask, which transformers builds from ``is_sliding`` and ``get_mask_sizes``.
+past its edge. Here every layer keeps all tokens; the window of a sliding layer is in
+the mask, which transformers builds from ``is_sliding`` and ``get_mask_sizes``.
 """
 
 from __future__ import annotations
@@ -115,28 +115,10 @@ class BufferLayer(CacheLayerMixin):
 
 
 class RewindableCache(Cache):
-    """All layers of one sequence."""
+    """All layers of one sequence; see :func:`buffers` for how to make one."""
 
-    def __init__(
-        self,
-        capacity: int,
-        sliding: Sequence[bool | None],
-        shapes: Sequence[LayerShape | None] | None = None,
-    ) -> None:
-        """Make an empty cache.
-
-        Args:
-            capacity: tokens that fit.
-            sliding: per layer, whether it slides; None for a layer without a cache.
-            shapes: per layer what it writes; None finds out at the first write.
-        """
-        known = shapes or [None] * len(sliding)
-        super().__init__(
-            layers=[
-                DummyLayer() if slides is None else BufferLayer(capacity, slides, shape)
-                for slides, shape in zip(sliding, known, strict=True)
-            ]
-        )
+    def __init__(self, layers: Sequence[BufferLayer | DummyLayer]) -> None:
+        super().__init__(layers=list(layers))
 
     def truncate(self, length: int) -> None:
         """Forget all tokens after the first ``length``."""
@@ -147,3 +129,24 @@ class RewindableCache(Cache):
     def shapes(self) -> list[LayerShape | None]:
         """Return what each layer wrote; None where nothing was written."""
         return [getattr(layer, "shape", None) for layer in self.layers]
+
+
+def buffers(
+    capacity: int,
+    sliding: Sequence[bool | None],
+    shapes: Sequence[LayerShape | None] | None = None,
+) -> RewindableCache:
+    """Return an empty cache.
+
+    Args:
+        capacity: tokens that fit.
+        sliding: per layer, whether it slides; None for a layer without a cache.
+        shapes: per layer what it writes; None finds out at the first write.
+    """
+    known = shapes or [None] * len(sliding)
+    return RewindableCache(
+        [
+            DummyLayer() if slides is None else BufferLayer(capacity, slides, shape)
+            for slides, shape in zip(sliding, known, strict=True)
+        ]
+    )

@@ -11,7 +11,7 @@ from transformers import PreTrainedModel
 
 from core.events import ModelFacts
 from core.runtime import checks, support
-from core.runtime.kv_cache import LayerShape, RewindableCache
+from core.runtime.kv_cache import LayerShape, buffers
 from core.runtime.runner import Model
 from core.runtime.transformers_model import (
     Calling,
@@ -71,7 +71,7 @@ def _probe(
     module: PreTrainedModel, calling: Calling, ids: list[int]
 ) -> tuple[list[LayerShape | None], Tensor]:
     """Step once; return what each layer wrote into the cache, and the logits."""
-    cache = RewindableCache(len(ids), calling.sliding)
+    cache = buffers(len(ids), calling.sliding)
     logits = TransformersRunner(module, calling, cache, len(ids)).step(ids)
     shapes = cache.shapes()
     if not any(shapes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 from torch import Tensor, nn
@@ -51,7 +53,7 @@ def pack(module: nn.Module) -> None:
                 setattr(parent, name, made[id(child)])
 
 
-def _packed(layer: nn.Module) -> PackedLinear:
+def _packed(layer: Any) -> PackedLinear:
     weight = layer.weight
     if type(layer) is Conv1D:  # stores [size, outs]
         weight = nn.Parameter(weight.detach().t().contiguous(), requires_grad=False)

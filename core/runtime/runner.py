@@ -1,7 +1,8 @@
 """How a model steps, as the rounds see it.
 
-A model holds weights; a runner holds one sequence's cache over them. Several runners may
-share one model (the two lanes of a race do). Truncating moves an integer; it never copies.
+A model holds weights; a runner holds one sequence's cache over them. Several runners
+may share one model (the two lanes of a race do). Truncating moves an integer; it never
+copies.
 """
 
 from __future__ import annotations

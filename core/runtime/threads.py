@@ -1,4 +1,7 @@
-"""How many threads compute. Counts belong to the calling thread: set them on each step."""
+"""How many threads compute.
+
+Counts belong to the calling thread: set them on each step.
+"""
 
 from __future__ import annotations
 

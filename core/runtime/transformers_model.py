@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +13,7 @@ from transformers import PreTrainedModel
 from core.errors import DeviceMemoryError
 from core.events import ModelFacts
 from core.runtime import threads
-from core.runtime.kv_cache import LayerShape, RewindableCache
+from core.runtime.kv_cache import LayerShape, RewindableCache, buffers
 from core.runtime.runner import PREFILL_CHUNK
 
 MAX_ROWS = 17  # the last token and sixteen proposals
@@ -64,7 +65,7 @@ class TransformersModel:
             DeviceMemoryError: if the cache does not fit.
         """
         try:
-            cache = RewindableCache(capacity, self._calling.sliding, self._shapes)
+            cache = buffers(capacity, self._calling.sliding, self._shapes)
         except (torch.OutOfMemoryError, RuntimeError) as error:
             raise no_room(self._facts, capacity, self.cache_bytes(capacity)) from error
         return TransformersRunner(self._module, self._calling, cache, capacity)
@@ -100,7 +101,7 @@ class TransformersRunner:
         self._cache = cache
         self._capacity = capacity
         self._length = 0
-        self._device = module.get_input_embeddings().weight.device
+        self._device = next(module.get_input_embeddings().parameters()).device
         self._logits: Tensor | None = None
 
     @property
@@ -146,16 +147,14 @@ class TransformersRunner:
         end = self._length + len(ids)
         assert end <= self._capacity, f"{end} tokens in a cache for {self._capacity}"
         self._set_threads(len(ids))
-        options = {"logits_to_keep": 1} if self._leaves_out(last_only) else {}
-        options[self._calling.cache_argument] = self._cache
+        options: dict[str, Any] = {self._calling.cache_argument: self._cache}
+        if last_only and self._calling.keeps_last_logits:
+            options["logits_to_keep"] = 1
         tokens = torch.tensor([list(ids)], device=self._device)  # [1, n]
         output = self._module(input_ids=tokens, use_cache=True, **options)
         self._length = end
         threads.torch_alone()
         return output.logits[0]  # [n or 1, V]
-
-    def _leaves_out(self, last_only: bool) -> bool:
-        return last_only and self._calling.keeps_last_logits
 
     def _set_threads(self, rows: int) -> None:
         if self._calling.few_rows_alone and rows <= MAX_ROWS:

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import platformdirs
-from numba import config, njit
+from numba import config as _config
+from numba import njit
 
 
 def _digest() -> str:
@@ -20,6 +21,7 @@ def _digest() -> str:
     return hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:12]
 
 
+config: Any = _config  # its names are made at run time
 if not config.CACHE_DIR:  # NUMBA_CACHE_DIR, when somebody set it, wins
     _root = platformdirs.user_cache_dir("draftrace", appauthor=False)
     config.CACHE_DIR = str(Path(_root) / "kernels" / _digest())

@@ -1,11 +1,12 @@
 """Attention of few rows over the cache.
 
-Keys are read in chunks that begin at fixed positions, never at the row's own; each chunk
-gives a partial result, and a row's partial results are merged in order. So a row's sums
-are the same whatever rows stand beside it, and threads can share one row's keys.
+Keys are read in chunks that begin at fixed positions, never at the row's own; each
+chunk gives a partial result, and a row's partial results are merged in order. So a
+row's sums are the same whatever rows stand beside it, and threads can share one row's
+keys.
 
-Keys lie in blocks of sixteen positions, [kv_heads, blocks, width, 16], so that one vector
-holds one element of sixteen keys. Values lie as [kv_heads, positions, width].
+Keys lie in blocks of sixteen positions, [kv_heads, blocks, width, 16], so that one
+vector holds one element of sixteen keys. Values lie as [kv_heads, positions, width].
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A whole step of a Llama-like decoder in one kernel.
 
-Each layer is four regions that a crew shares: queries, keys and values by head;
-attention by head and chunk of keys; its output; gate and up; down. What little has to be
-done before a region (norms, merging) each thread does for itself, once it has work there.
+Each layer is five regions that a crew shares: queries, keys and values by head;
+attention by head and chunk of keys; its output; gate and up; down. What little has to
+be done before a region (norms, merging) each thread does for itself, once it has
+claimed work there: who comes late must not read what others are changing.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ class Weights(NamedTuple):
         head: address of the output matrix [vocabulary, hidden].
         norms: [layers, 2, hidden] before attention and before the gates.
         last_norm: [hidden] before the head.
-        biases: [layers, (heads + 2 * kv_heads) * width] of query, key, value; or 0 long.
-        head_norms: [layers, 2, width] of queries and keys; or 0 long.
+        biases: [layers, (heads + 2 * kv_heads) * width] of query, key, value; or empty.
+        head_norms: [layers, 2, width] of queries and keys; or empty.
         windows: [layers] tokens that a row sees; 0 for all.
         epsilon: of the norms.
         scale: of the attention's scores.

@@ -1,8 +1,8 @@
 """The few machine instructions that decide the speed and the order of every sum.
 
-LLVM may regroup a sum when it makes vectors out of a loop, and may do so differently for
-different numbers of rows. Here the vectors are written out, so a row is added up in one
-order whether it is computed alone or beside sixteen others, on every machine alike.
+LLVM may regroup a sum when it makes vectors out of a loop, and may do so differently
+for different numbers of rows. Here the vectors are written out, so a row is added up in
+one order whether it is computed alone or beside sixteen others, on every machine alike.
 
 Addresses are integers; strides count float32 elements.
 """
@@ -25,6 +25,9 @@ _INT32 = ir.IntType(32)
 _VECTOR = ir.VectorType(_FLOAT, LANES)
 _NEAR = 2  # prefetch into the second cache; the first is full of activations
 _YIELD = "SwitchToThread" if os.name == "nt" else "sched_yield"
+
+
+_intrinsic: Any = intrinsic  # who calls one leaves out its first parameter
 
 
 class _Writer:
@@ -124,7 +127,7 @@ def dot_tile(outs: int, rows: int) -> Any:
     dot(w[o], x[r]) over ``size`` elements to y[r, o].
     """
 
-    @intrinsic
+    @_intrinsic
     def tile(typing, w, w_stride, x, x_stride, size, y, y_stride):
         signature = types.void(*[types.intp] * 7)
         return signature, lambda context, builder, _, args: _write_dots(
@@ -171,7 +174,7 @@ def combine_tile(rows: int) -> Any:
     sixteen numbers at y[r] to the sum over k < ``size`` of x[r, k] * m[k].
     """
 
-    @intrinsic
+    @_intrinsic
     def tile(typing, x, x_stride, m, m_stride, size, y, y_stride):
         signature = types.void(*[types.intp] * 7)
         return signature, lambda context, builder, _, args: _write_combination(
@@ -197,7 +200,7 @@ def _write_combination(context: Any, code: _Writer, rows: int, args: Any) -> Any
     return context.get_dummy_value()
 
 
-@intrinsic
+@_intrinsic
 def add_scaled(typing, share, x, size, y):
     """Add ``share`` times the ``size`` elements at x to those at y."""
 
@@ -221,7 +224,7 @@ def add_scaled(typing, share, x, size, y):
     return types.void(types.float32, types.intp, types.intp, types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def largest(typing, first, x, size):
     """Return the largest of ``first`` and the ``size`` elements at x."""
 
@@ -249,7 +252,7 @@ def largest(typing, first, x, size):
     return types.float32(types.float32, types.intp, types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def fetch_add(typing, address):
     """Add one to the int64 at ``address`` for all threads; return what was there."""
 
@@ -260,7 +263,7 @@ def fetch_add(typing, address):
     return types.int64(types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def read_shared(typing, address):
     """Return the int64 at ``address`` as other threads last wrote it."""
 
@@ -271,7 +274,7 @@ def read_shared(typing, address):
     return types.int64(types.intp), generate
 
 
-@intrinsic
+@_intrinsic
 def float_from_bits(typing, bits):
     """Return the float32 with these 32 bits."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import functools
+import weakref
 
 import pytest
 import torch
 from tiny_models import CONFIGS, LEAN, VOCABULARY, reference_logits, tiny
 
+from core.errors import DeviceMemoryError
 from core.runtime.models import wrap_model
 
 KNOWN = VOCABULARY - 3  # ids that the tokenizer knows; the head has more rows
@@ -16,19 +18,24 @@ IDS = torch.randint(
 ).tolist()
 
 
+def wrapped(module, name: str = "m", dtype: str = "float32", **options):
+    return wrap_model(
+        module,
+        name=name,
+        reference=name,
+        vocabulary_size=KNOWN,
+        device="cpu",
+        dtype=dtype,
+        **options,
+    )
+
+
 @functools.cache
 def pair(family: str):
     """Return a wrapped model and transformers' logits of IDS[:60]."""
     module = tiny(family)
     logits = reference_logits(module, IDS[:60])[:, :KNOWN]
-    model = wrap_model(
-        module,
-        name=family,
-        reference=family,
-        vocabulary_size=KNOWN,
-        device="cpu",
-        dtype="float32",
-    )
+    model = wrapped(module, family)
     return model, logits
 
 
@@ -119,14 +126,7 @@ def test_more_tokens_than_the_cache_holds_is_our_own_fault(family):
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_prefill_stops_between_chunks_when_asked(family):
     module = tiny(family, max_position_embeddings=1024, n_positions=1024)
-    model = wrap_model(
-        module,
-        name=family,
-        reference=family,
-        vocabulary_size=KNOWN,
-        device="cpu",
-        dtype="float32",
-    )
+    model = wrapped(module, family)
     runner, seen = model.new_runner(1000), []
     long = IDS * 2
     assert not runner.prefill(long, lambda done: seen.append(done) or False)
@@ -156,6 +156,43 @@ def test_cache_bytes_are_those_of_the_buffers(family):
     assert model.cache_bytes(64) == 2 * 2 * 4 * heads * width * 64
 
 
+def test_a_window_wider_than_a_chunk_of_keys_is_kept():
+    long = IDS * 2
+    module = tiny("mistral", sliding_window=300, max_position_embeddings=1024)
+    wanted = reference_logits(module, long[:700])[:, :KNOWN]
+    model = wrapped(module)
+    for prompt in (280, 310, 570, 690):
+        runner = model.new_runner(720)
+        runner.prefill(long[:prompt])
+        rows = runner.step(long[prompt : prompt + 10]).clone()
+        torch.testing.assert_close(
+            rows, wanted[prompt : prompt + 10], atol=1e-4, rtol=0
+        )
+        runner.truncate(prompt)
+        assert torch.equal(stepped(runner, long[prompt : prompt + 10]), rows)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_the_cache_goes_when_the_runner_goes(family):
+    runner = pair(family)[0].new_runner(40)
+    runner.prefill(IDS[:20])
+    runner.step(IDS[20:25])
+    cache = getattr(runner, "_prompts", runner)._cache
+    gone = [weakref.ref(layer) for layer in cache.layers]
+    del cache, runner
+    assert not any(layer() for layer in gone)
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+def test_a_cache_without_room_says_how_much_it_needs(family):
+    model, _ = pair(family)
+    with pytest.raises(
+        DeviceMemoryError, match="MiB, more than cpu has free"
+    ) as caught:
+        model.new_runner(10**12)
+    assert caught.value.facts["needed"] == model.cache_bytes(10**12)
+
+
 @pytest.mark.parametrize("family", LEAN)
 def test_llama_like_families_take_the_whole_step_kernel(family):
     assert type(pair(family)[0]).__name__ == "DecoderModel"
@@ -164,14 +201,7 @@ def test_llama_like_families_take_the_whole_step_kernel(family):
 def test_half_precision_runs_on_torch_and_claims_nothing():
     module = tiny("qwen2").to(torch.bfloat16)
     wanted = reference_logits(module, IDS[:12])[:, :KNOWN].float()
-    model = wrap_model(
-        module,
-        name="half",
-        reference="half",
-        vocabulary_size=KNOWN,
-        device="cpu",
-        dtype="bfloat16",
-    )
+    model = wrapped(module, dtype="bfloat16")
     assert not model.facts.row_invariant
     got = stepped(model.new_runner(12), IDS[:12], 4)
     torch.testing.assert_close(got, wanted, atol=0.1, rtol=0.1)
@@ -179,13 +209,5 @@ def test_half_precision_runs_on_torch_and_claims_nothing():
 
 def test_progress_names_its_stages():
     stages = []
-    wrap_model(
-        tiny("llama"),
-        name="m",
-        reference="m",
-        vocabulary_size=KNOWN,
-        device="cpu",
-        dtype="float32",
-        progress=lambda stage, fraction: stages.append(stage),
-    )
+    wrapped(tiny("llama"), progress=lambda stage, fraction: stages.append(stage))
     assert stages == ["Checking the model", "Preparing the kernels"]
