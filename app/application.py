@@ -17,6 +17,7 @@ from app.errands import Errands
 from app.garbage import GarbageKeeper
 from app.generation_worker import Failure
 from app.hooks import ExceptionHook
+from app.icons import program_icon
 from app.logs import log_file, start_logging
 from app.main_window import MainWindow
 from app.run_controller import RunController
@@ -140,6 +141,7 @@ def main(options: argparse.Namespace) -> int:
     start_logging()
     app = QApplication(sys.argv[:1])
     app.setApplicationName("Draftrace")
+    app.setWindowIcon(program_icon())
     app.setDesktopFileName("draftrace")
     application = Application(app, Session(), stored.store(), options)
     script = ScriptedStart(application, options)

@@ -284,7 +284,7 @@ class Session:
         """Let go of the models and their memory."""
         self._pair = self._target = self._draft = None
 
-    def _wait(self) -> Iterator[Event]:
+    def _wait(self) -> Iterator[LoadProgress]:
         """Say what holds the device, if anything does."""
         holder = DEVICE_LOCK.holder()
         if holder:

@@ -120,8 +120,8 @@ class TopBar(QFrame):
         faint, text = now.color("faint"), now.color("text")
         resume = self.pause.text() == "Resume"
         self.race.setIcon(player_icon("race", now.color("on_accent"), faint))
-        self.run.setIcon(player_icon("play", text, faint))
-        self.pause.setIcon(player_icon("play" if resume else "pause", text, faint))
+        self.run.setIcon(player_icon("run", text, faint))
+        self.pause.setIcon(player_icon("run" if resume else "pause", text, faint))
         self.step.setIcon(player_icon("step", text, faint))
         self.stop.setIcon(player_icon("stop", text, faint))
 

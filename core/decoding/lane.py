@@ -7,7 +7,7 @@ pausing costs it nothing, nor does the other lane of a race.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -137,7 +137,7 @@ class LaneRun:
         return self._plan.lane
 
     @torch.inference_mode()
-    def events(self) -> Iterator[Event]:
+    def events(self) -> Generator[Event]:
         """Decode, one event at a time; always ends with RunFinished.
 
         Raises:

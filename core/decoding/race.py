@@ -189,8 +189,9 @@ class Race:
 
 
 def _starting_order(repeat: int) -> tuple[Lane, Lane]:
-    both = (Lane.SPECULATIVE, Lane.PLAIN)
-    return both if repeat % 2 else both[::-1]
+    if repeat % 2:
+        return Lane.SPECULATIVE, Lane.PLAIN
+    return Lane.PLAIN, Lane.SPECULATIVE
 
 
 def _whole(summary: LaneSummary | None) -> bool:

@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, CacheLayerMixin, DummyLayer
+from transformers import cache_utils
+from transformers.cache_utils import Cache, CacheLayerMixin
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +119,7 @@ class BufferLayer(CacheLayerMixin):
 class RewindableCache(Cache):
     """All layers of one sequence; see :func:`buffers` for how to make one."""
 
-    def __init__(self, layers: Sequence[BufferLayer | DummyLayer]) -> None:
+    def __init__(self, layers: Sequence[CacheLayerMixin]) -> None:
         super().__init__(layers=list(layers))
 
     def truncate(self, length: int) -> None:
@@ -146,7 +148,16 @@ def buffers(
     known = shapes or [None] * len(sliding)
     return RewindableCache(
         [
-            DummyLayer() if slides is None else BufferLayer(capacity, slides, shape)
+            _no_layer(capacity)
+            if slides is None
+            else BufferLayer(capacity, slides, shape)
             for slides, shape in zip(sliding, known, strict=True)
         ]
     )
+
+
+def _no_layer(capacity: int) -> CacheLayerMixin:
+    # transformers before 5.18 has no kind of its own; a buffer that is never written
+    # takes no memory either.
+    dummy: Any = getattr(cache_utils, "DummyLayer", None)
+    return dummy() if dummy else BufferLayer(capacity, False)

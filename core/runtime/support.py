@@ -6,7 +6,6 @@ import inspect
 
 from transformers import PreTrainedConfig, PreTrainedModel
 from transformers.cache_utils import (
-    DummyLayer,
     DynamicCache,
     DynamicLayer,
     DynamicSlidingWindowLayer,
@@ -38,7 +37,7 @@ def cache_layers(model: PreTrainedModel) -> list[bool | None]:
 def _slides(
     model: PreTrainedModel, config: PreTrainedConfig, index: int, layer
 ) -> bool | None:
-    if type(layer) is DummyLayer:
+    if type(layer).__name__ == "DummyLayer":  # unknown before transformers 5.18
         return None
     if type(layer) not in _REWINDABLE:
         kinds = getattr(config, "layer_types", None) or [type(layer).__name__]

@@ -13,9 +13,9 @@ import numpy as np
 try:
     from core.runtime.kernels import kernel
 except ImportError:  # Numba is not made for every system
-    AVAILABLE = False
-else:
-    AVAILABLE = True
+    kernel = None
+
+AVAILABLE = kernel is not None
 
 TOP = 8  # candidates shown of each distribution
 
@@ -158,7 +158,7 @@ def _keep_nucleus(rows: np.ndarray, mass: float) -> None:
 _SHIFT = 20
 _BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
 
-if AVAILABLE:
+if kernel is not None:
     race, compare, largest = kernel(_race), kernel(_compare), kernel(_largest)
     best, keep_best = kernel(_best), kernel(_keep_best)
     keep_nucleus = kernel(_keep_nucleus)

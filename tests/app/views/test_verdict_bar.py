@@ -25,8 +25,7 @@ def test_a_pair_that_helps():
         "faster than plain (1.74 to 1.86 over 3 races), from the same distribution"
     )
     assert verdict.detail == (
-        "Breaks even at 0.30 accepted; measured 0.68. "
-        "1.62× with prefill."
+        "Breaks even at 0.30 accepted; measured 0.68. 1.62× with prefill."
     )
     assert verdict.chip == "▲ helps"
 
