@@ -156,8 +156,8 @@ def buffers(
     )
 
 
-def _no_layer(capacity: int) -> CacheLayerMixin:
+def _no_layer() -> CacheLayerMixin:
     # transformers before 5.18 has no kind of its own; a buffer that is never written
     # takes no memory either.
     dummy: Any = getattr(cache_utils, "DummyLayer", None)
-    return dummy() if dummy else BufferLayer(capacity, False)
+    return dummy() if dummy else BufferLayer(0, False)
