@@ -22,28 +22,52 @@ BLOCK = LANES  # keys in a block
 CHUNK = 256  # keys in a chunk; part of every result, so never changed
 _ONES = np.ones(CHUNK, dtype=np.float32)
 _ZERO = np.float32(0.0)
-_COMBINE_1, _COMBINE_2, _COMBINE_3, _COMBINE_4 = (combine_tile(n) for n in range(1, 5))
-_COMBINE_8 = combine_tile(8)
+_WIDE = 4  # vectors that a tile makes of each row: its sums keep the adders busy
+_4_ROWS, _3_ROWS, _2_ROWS, _1_ROW = (combine_tile(n, _WIDE) for n in (4, 3, 2, 1))
+_4_ROWS_1, _1_ROW_1 = combine_tile(4, 1), combine_tile(1, 1)
 
 
 @part
-def _combine(x, x_stride, m, m_stride, size, y, y_stride, rows):
-    while rows >= 8:
-        _COMBINE_8(x, x_stride, m, m_stride, size, y, y_stride)
-        rows -= 8
-        x += 8 * x_stride * 4
-        y += 8 * y_stride * 4
+def _combine(x, x_stride, m, m_stride, m_column, columns, size, y, y_stride, rows):
+    """Set ``columns`` vectors of each row of y; see :func:`combine_tile`."""
+    column = 0
+    while column + _WIDE <= columns:
+        place, vectors = y + column * LANES * 4, m + column * m_column * 4
+        _wide(x, x_stride, vectors, m_stride, m_column, size, place, y_stride, rows)
+        column += _WIDE
+    while column < columns:
+        place, vectors = y + column * LANES * 4, m + column * m_column * 4
+        _narrow(x, x_stride, vectors, m_stride, size, place, y_stride, rows)
+        column += 1
+
+
+@part
+def _wide(x, x_stride, m, m_stride, m_column, size, y, y_stride, rows):
     while rows >= 4:
-        _COMBINE_4(x, x_stride, m, m_stride, size, y, y_stride)
+        _4_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
         rows -= 4
         x += 4 * x_stride * 4
         y += 4 * y_stride * 4
     if rows == 3:
-        _COMBINE_3(x, x_stride, m, m_stride, size, y, y_stride)
+        _3_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
     elif rows == 2:
-        _COMBINE_2(x, x_stride, m, m_stride, size, y, y_stride)
+        _2_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
     elif rows == 1:
-        _COMBINE_1(x, x_stride, m, m_stride, size, y, y_stride)
+        _1_ROW(x, x_stride, m, m_stride, m_column, size, y, y_stride)
+
+
+@part
+def _narrow(x, x_stride, m, m_stride, size, y, y_stride, rows):
+    while rows >= 4:
+        _4_ROWS_1(x, x_stride, m, m_stride, 0, size, y, y_stride)
+        rows -= 4
+        x += 4 * x_stride * 4
+        y += 4 * y_stride * 4
+    while rows > 0:
+        _1_ROW_1(x, x_stride, m, m_stride, 0, size, y, y_stride)
+        rows -= 1
+        x += x_stride * 4
+        y += y_stride * 4
 
 
 @part
@@ -55,13 +79,11 @@ def first_key(position, window):
 @part
 def _score(queries, keys, chunk, count, scores):
     """Set ``scores`` [rows, CHUNK] to the products with ``count`` keys of the chunk."""
-    width = queries.shape[1]
-    for block in range((count + BLOCK - 1) // BLOCK):
-        place = scores.ctypes.data + block * BLOCK * 4
-        key = keys.ctypes.data + (chunk * CHUNK // BLOCK + block) * width * BLOCK * 4
-        rows = len(queries)
-        x = queries.ctypes.data
-        _combine(x, width, key, BLOCK, width, place, CHUNK, rows)
+    rows, width = queries.shape
+    blocks = (count + BLOCK - 1) // BLOCK
+    key = keys.ctypes.data + chunk * CHUNK * width * 4
+    x, y = queries.ctypes.data, scores.ctypes.data
+    _combine(x, width, key, BLOCK, width * BLOCK, blocks, width, y, CHUNK, rows)
 
 
 @part
@@ -127,12 +149,10 @@ def attend_chunk(
 @part
 def _weigh(scores, values, begin, count, out):
     """Set ``out`` [rows, width] to the values weighed by ``scores``."""
-    width = out.shape[1]
+    rows, width = out.shape
     value = values.ctypes.data + begin * width * 4
-    for column in range(0, width, LANES):
-        place = out.ctypes.data + column * 4
-        x, m = scores.ctypes.data, value + column * 4
-        _combine(x, CHUNK, m, width, count, place, width, len(out))
+    x, y = scores.ctypes.data, out.ctypes.data
+    _combine(x, CHUNK, value, width, LANES, width // LANES, count, y, width, rows)
 
 
 @part

@@ -167,36 +167,42 @@ def _write_dots(context: Any, code: _Writer, outs: int, rows: int, args: Any) ->
     return context.get_dummy_value()
 
 
-def combine_tile(rows: int) -> Any:
+def combine_tile(rows: int, columns: int) -> Any:
     """Return an intrinsic that adds up vectors with weights, for ``rows`` rows.
 
-    Its arguments are (x, x_stride, m, m_stride, size, y, y_stride); it sets the
-    sixteen numbers at y[r] to the sum over k < ``size`` of x[r, k] * m[k].
+    Its arguments are (x, x_stride, m, m_stride, m_column, size, y, y_stride); it sets
+    the sixteen numbers at y[r, 16 c] to the sum over k < ``size`` of x[r, k] times
+    those at m[k] + c * m_column, for each of ``columns`` c.
     """
 
     @_intrinsic
-    def tile(typing, x, x_stride, m, m_stride, size, y, y_stride):
-        signature = types.void(*[types.intp] * 7)
+    def tile(typing, x, x_stride, m, m_stride, m_column, size, y, y_stride):
+        signature = types.void(*[types.intp] * 8)
         return signature, lambda context, builder, _, args: _write_combination(
-            context, _Writer(builder), rows, args
+            context, _Writer(builder), rows, columns, args
         )
 
     return tile
 
 
-def _write_combination(context: Any, code: _Writer, rows: int, args: Any) -> Any:
-    x, x_stride, m, m_stride, size, y, y_stride = args
+def _write_combination(
+    context: Any, code: _Writer, rows: int, columns: int, args: Any
+) -> Any:
+    x, x_stride, m, m_stride, m_column, size, y, y_stride = args
     inputs = [code.row(x, x_stride, r) for r in range(rows)]
+    starts = [code.row(m, m_column, c) for c in range(columns)]
 
     def body(index: Any, sums: list[Any]) -> list[Any]:
-        vector = code.load(_VECTOR, code.element(m, code.builder.mul(index, m_stride)))
-        shares = [code.load(_FLOAT, code.element(row, index)) for row in inputs]
-        pairs = zip(shares, sums, strict=True)
-        return [code.fma(code.splat(share), vector, total) for share, total in pairs]
+        step = code.builder.mul(index, m_stride)
+        vectors = [code.load(_VECTOR, code.element(start, step)) for start in starts]
+        shares = [code.splat(code.load(_FLOAT, code.element(r, index))) for r in inputs]
+        pairs = ((share, vector) for share in shares for vector in vectors)
+        return [code.fma(a, b, s) for (a, b), s in zip(pairs, sums, strict=True)]
 
-    zeros = [ir.Constant(_VECTOR, [0.0] * LANES)] * rows
-    for r, total in enumerate(code.loop(_WORD(0), size, 1, zeros, body)):
-        code.store(total, code.row(y, y_stride, r))
+    zeros = [ir.Constant(_VECTOR, [0.0] * LANES)] * (rows * columns)
+    for place, total in enumerate(code.loop(_WORD(0), size, 1, zeros, body)):
+        r, c = divmod(place, columns)
+        code.store(total, code.element(code.row(y, y_stride, r), _WORD(LANES * c)))
     return context.get_dummy_value()
 
 
