@@ -148,9 +148,7 @@ def buffers(
     known = shapes or [None] * len(sliding)
     return RewindableCache(
         [
-            _no_layer(capacity)
-            if slides is None
-            else BufferLayer(capacity, slides, shape)
+            _no_layer() if slides is None else BufferLayer(capacity, slides, shape)
             for slides, shape in zip(sliding, known, strict=True)
         ]
     )
