@@ -431,7 +431,7 @@ class Divergence:
 
     Attributes:
         position: index of the emitted token.
-        gap: distance of the two best in the scores that chose it, the smaller lane's.
+        gap: distance of the two best in the scores that chose it, the larger lane's.
         kind: near tie (within rounding) or bug.
     """
 

@@ -9,6 +9,7 @@ from statistics import median
 from core import metrics
 from core.config import Coupling, DecodingConfig
 from core.control import Control
+from core.decoding.divergence import divergence
 from core.decoding.lane import LanePlan, LaneRun
 from core.events import (
     Counts,
@@ -155,7 +156,7 @@ class Race:
     def _result(self) -> RaceFinished:
         counted = [r for r in self._records if not _summaries(r)[1].mixed_settings]
         speedup = _speedup(counted)
-        identical, divergence = self._compare()
+        identical, parted = self._compare()
         plain = _lane_summary([_summaries(r)[0] for r in counted or self._records])
         fast = _lane_summary([_summaries(r)[1] for r in counted or self._records])
         rounds = sum((_summaries(r)[1].counts for r in counted), Counts())
@@ -165,7 +166,7 @@ class Race:
             speculative=fast,
             speedup=speedup,
             identical=identical,
-            divergence=divergence,
+            divergence=parted,
             verdict=_verdict(speedup, plain, fast),
             break_even_acceptance=_break_even(counted, self._settings.lookahead),
             acceptance_rate=metrics.acceptance_rate(rounds),
@@ -183,9 +184,17 @@ class Race:
             return None, None
         if any(_summaries(r)[1].mixed_settings for r in self._records):
             return None, None
-        found = [d for d in map(_divergence, self._records) if d is not None]
+        found = [d for d in map(self._divergence, self._records) if d is not None]
         worst = [d for d in found if d.kind is DivergenceKind.BUG] or found
         return not found, worst[0] if worst else None
+
+    def _divergence(self, record: Repeat) -> Divergence | None:
+        plan = self._plans[Lane.PLAIN]
+        return divergence(
+            record[Lane.PLAIN].tokens,
+            record[Lane.SPECULATIVE].tokens,
+            row_invariant=plan.target.facts.row_invariant,
+        )
 
 
 def _starting_order(repeat: int) -> tuple[Lane, Lane]:
@@ -264,17 +273,3 @@ def _break_even(records: list[Repeat], lookahead: int) -> float | None:
         sum(record.rest_ms for record, _, _ in pairs) / rounds,
         median(plain),
     )
-
-
-def _divergence(record: Repeat) -> Divergence | None:
-    """Return the first place where the lanes' tokens differ, with its gap."""
-    lanes = record[Lane.PLAIN].tokens, record[Lane.SPECULATIVE].tokens
-    for position, (a, b) in enumerate(zip(*lanes, strict=False)):
-        if a.token_id != b.token_id:
-            gaps = [t.margin for t in (a, b) if t.margin is not None]
-            tie = a.near_tie or b.near_tie
-            kind = DivergenceKind.NEAR_TIE if tie else DivergenceKind.BUG
-            return Divergence(position, min(gaps, default=None), kind)
-    if len(lanes[0]) != len(lanes[1]):
-        return Divergence(min(map(len, lanes)), None, DivergenceKind.BUG)
-    return None

@@ -18,6 +18,7 @@ class Check:
         power: chance to notice a law 0.02 away in total variation; None without chance.
         seconds: it took.
         detail: one sentence for people.
+        near_tie: it passed although two texts part, since rounding explains it.
     """
 
     name: str
@@ -28,6 +29,14 @@ class Check:
     power: float | None
     seconds: float
     detail: str
+    near_tie: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """PASS, FAIL or NEAR TIE."""
+        if not self.passed:
+            return "FAIL"
+        return "NEAR TIE" if self.near_tie else "PASS"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,15 @@ from dataclasses import dataclass
 import torch
 
 from core.config import Coupling, DecodingConfig
+from core.decoding.divergence import divergence
 from core.decoding.lane import LanePlan, LaneRun
-from core.events import Lane, RoundFinished, TokenOutcome
+from core.events import (
+    Divergence,
+    DivergenceKind,
+    Lane,
+    RoundFinished,
+    TokenOutcome,
+)
 from core.lab import statistics
 from core.lab.batched import Tree, sample, warped_rows
 from core.lab.checks import Check, ChecksFinished, CheckStarted
@@ -135,13 +142,21 @@ def _identity(pair: _Pair, settings: DecodingConfig) -> Check:
             fast = _tokens(pair, settings, Lane.SPECULATIVE)
     except (AssertionError, IndexError, RuntimeError) as error:
         return _check(False, 0, 0, f"The speculative lane broke: {error}")
-    same = _agreeing(plain, fast)
-    if same == len(plain) == len(fast):
+    facts = pair.plan.target.facts
+    parted = divergence(plain, fast, row_invariant=facts.row_invariant)
+    if parted is None:
+        same = len(plain)
         return _check(True, same, same, f"All {same} tokens are plain decoding's.")
-    parted = [tokens[same] for tokens in (plain, fast) if same < len(tokens)]
-    near = len(parted) == 2 and any(token.near_tie for token in parted)
-    kind = "a near tie, which rounding decides" if near else "no near tie: a fault"
-    return _check(near, same, len(plain), f"Token {same} differs at {kind}.")
+    return _parted(parted, len(plain))
+
+
+def _parted(parted: Divergence, samples: int) -> Check:
+    near = parted.kind is DivergenceKind.NEAR_TIE
+    kind = "a near tie, which rounding decides" if near else "what no rounding explains"
+    gap = "" if parted.gap is None else f" (gap {parted.gap:.3g})"
+    detail = f"Token {parted.position} differs at {kind}{gap}."
+    found = _check(near, parted.position, samples, detail)
+    return dataclasses.replace(found, near_tie=near)
 
 
 def _tokens(pair: _Pair, settings: DecodingConfig, lane: Lane) -> list[TokenOutcome]:
@@ -152,13 +167,6 @@ def _tokens(pair: _Pair, settings: DecodingConfig, lane: Lane) -> list[TokenOutc
     run = LaneRun(plan, lambda: settings, pair.should_stop)
     rounds = (event for event in run.events() if isinstance(event, RoundFinished))
     return [token for event in rounds for token in event.tokens]
-
-
-def _agreeing(plain: list[TokenOutcome], fast: list[TokenOutcome]) -> int:
-    for place, (a, b) in enumerate(zip(plain, fast, strict=False)):
-        if a.token_id != b.token_id:
-            return place
-    return min(len(plain), len(fast))
 
 
 # --- the law -------------------------------------------------------------------------
