@@ -9,7 +9,16 @@ import pytest
 from core.cli import verify
 from core.lab.checks import Check, ChecksFinished
 
-KEYS = "name passed statistic p_value samples power seconds detail".split()
+KEYS = [
+    "name",
+    "passed",
+    "statistic",
+    "p_value",
+    "samples",
+    "power",
+    "seconds",
+    "detail",
+]
 
 
 def _check(passed: bool, near_tie: bool = False) -> Check:
