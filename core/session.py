@@ -11,7 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from core.background import with_progress
-from core.config import DecodingRequest, DrafterKind, ModelConfig, PairConfig
+from core.config import (
+    DecodingConfig,
+    DecodingRequest,
+    DrafterKind,
+    ModelConfig,
+    PairConfig,
+)
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import Event, Lane, LoadProgress, ModelFacts, PairLoaded
@@ -23,6 +29,8 @@ if TYPE_CHECKING:
     from core.checkpoints.loading import LoadedModel
     from core.decoding.lane import LanePlan
     from core.drafters.protocol import Drafter
+    from core.lab.bench import BenchResult
+    from core.runtime.runner import Model
 
 Report = Callable[[LoadProgress], None]
 
@@ -97,10 +105,13 @@ class Session:
                 for model in wanted:
                     fetch(model.reference, Work(report, should_stop))
             self._require_fit(pair)
-            models = [self._model(model, report, should_stop) for model in wanted]
+            # A target that drafts for itself is one model, not two.
+            models = {
+                m: self._model(m, report, should_stop) for m in dict.fromkeys(wanted)
+            }
         except Cancelled:
             return None
-        return models[0], models[1] if len(models) > 1 else None
+        return models[pair.target], models[pair.draft] if pair.draft else None
 
     def _require_fit(self, pair: PairConfig) -> None:
         """Refuse a draft with other tokens before a single weight is read."""
@@ -146,20 +157,25 @@ class Session:
     def _new_drafter(self) -> Callable[[int], Drafter] | None:
         """Return what makes a drafter for a capacity in tokens, or None."""
         assert self._pair is not None
-        target, draft = self._require_target(), self._draft
-        if self._pair.drafter is DrafterKind.LOOKUP:
+        if self._pair.drafter is not DrafterKind.LOOKUP and self._draft is None:
+            return None
+        make, model = self._drafter_maker(), self._draft and self._draft.model
+        return lambda capacity: make(capacity, model)
+
+    def _drafter_maker(self) -> Callable[[int, Model | None], Drafter]:
+        """Return what makes a drafter for a capacity from the draft's model."""
+        facts = self._require_target().model.facts
+        if self._draft is None:
             from core.drafters.prompt_lookup import PromptLookup
 
-            facts = target.model.facts
-            return lambda capacity: PromptLookup(
+            return lambda capacity, model: PromptLookup(
                 facts.vocabulary_size, facts.context_length
             )
-        if draft is None:
-            return None
         from core.drafters.draft_model import DraftModel
 
-        vocabulary = target.model.facts.vocabulary_size
-        return lambda capacity: DraftModel(draft.model, capacity, vocabulary)
+        return lambda capacity, model: DraftModel(
+            _present(model), capacity, facts.vocabulary_size
+        )
 
     def run(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
         """Decode one prompt speculatively (or plainly where no drafter is loaded).
@@ -177,6 +193,7 @@ class Session:
 
         lane = Lane.PLAIN if self._new_drafter() is None else Lane.SPECULATIVE
         plan = self._plan(request, lane)
+        self._require_caches(len(plan.prompt_ids), request, racing=False)
         yield from self._wait()
         with DEVICE_LOCK.acquire("a run", control.should_stop) as held:
             if held:
@@ -197,7 +214,9 @@ class Session:
         from core.decoding.race import Race
 
         plans = {lane: self._plan(request, lane) for lane in Lane}
-        memory = self._race_memory(len(plans[Lane.PLAIN].prompt_ids), request)
+        length = len(plans[Lane.PLAIN].prompt_ids)
+        caches = self._require_caches(length, request, racing=True)
+        memory = self._weight_bytes() + caches
         machine = describe_machine(target.device)
         yield from self._wait()
         with DEVICE_LOCK.acquire("a race", control.should_stop) as held:
@@ -234,6 +253,44 @@ class Session:
                     plan, draft, mutant=mutant, should_stop=control.should_stop
                 )
 
+    def bench(
+        self,
+        settings: DecodingConfig,
+        control: Control,
+        *,
+        kind: str | None = None,
+        repeats: int = 5,
+    ) -> Iterator[LoadProgress | BenchResult]:
+        """Measure steps, rounds and rates of the loaded pair beside transformers'.
+
+        Args:
+            settings: of all decodings.
+            control: stops it.
+            kind: prompts of this kind only.
+            repeats: counted repeats.
+
+        Raises:
+            CoreError: if no pair is loaded, or there are no prompts of that kind.
+        """
+        self._require_drafter("A bench")
+        from core.lab.bench_setup import new_bench
+
+        assert self._pair is not None
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a bench", control.should_stop) as held:
+            if held:
+                bench = new_bench(
+                    self._pair,
+                    self._require_target(),
+                    self._draft,
+                    self._drafter_maker(),
+                    settings,
+                    kind=kind,
+                    repeats=repeats,
+                    should_stop=control.should_stop,
+                )
+                yield from bench.events()
+
     def _require_drafter(self, what: str) -> None:
         self._require_target()
         if self._new_drafter() is None:
@@ -260,16 +317,29 @@ class Session:
             new_drafter=self._new_drafter() if lane is Lane.SPECULATIVE else None,
         )
 
-    def _race_memory(self, prompt_length: int, request: DecodingRequest) -> int:
-        """Return weights and caches of both lanes in bytes."""
-        target, capacity = self._require_target(), prompt_length
-        capacity += request.config.max_new_tokens
-        total = target.model.facts.memory_bytes + 2 * target.model.cache_bytes(capacity)
-        if self._draft is None:
+    def _require_caches(
+        self, prompt_length: int, request: DecodingRequest, *, racing: bool
+    ) -> int:
+        """Return the bytes of all caches, once it is sure that they fit."""
+        from core.checkpoints.memory import require_cache_room
+
+        target = self._require_target()
+        facts = target.model.facts
+        tokens = prompt_length + request.config.max_new_tokens
+        tokens = min(tokens, facts.context_length)
+        needed = (2 if racing else 1) * target.model.cache_bytes(tokens)
+        if self._draft is not None:
+            draft = self._draft.model
+            needed += draft.cache_bytes(min(tokens, draft.facts.context_length))
+        require_cache_room(facts.name, target.device, needed, tokens)
+        return needed
+
+    def _weight_bytes(self) -> int:
+        target, draft = self._require_target(), self._draft
+        total = target.model.facts.memory_bytes
+        if draft is None or draft is target:
             return total
-        draft = self._draft.model
-        weights = 0 if self._draft is target else draft.facts.memory_bytes
-        return total + weights + draft.cache_bytes(capacity)
+        return total + draft.model.facts.memory_bytes
 
     def prompt_tokens(self, request: DecodingRequest) -> tuple[tuple[int, str], ...]:
         """Return the (id, label) pairs that ``request`` would be decoded from."""
@@ -289,3 +359,8 @@ class Session:
         holder = DEVICE_LOCK.holder()
         if holder:
             yield LoadProgress(f"Waiting for {holder} to end")
+
+
+def _present(model: Model | None) -> Model:
+    assert model is not None
+    return model

@@ -105,6 +105,29 @@ def no_room(name: str, device: str, needed: int, free: int) -> DeviceMemoryError
     )
 
 
+def require_cache_room(name: str, device: str, needed: int, tokens: int) -> None:
+    """Check before a run that its caches fit.
+
+    An allocation that is too large does not fail by itself where the system lends more
+    memory than it has; the process is killed once the pages are written.
+
+    Raises:
+        DeviceMemoryError: naming the bytes needed and free.
+    """
+    from core.checkpoints.devices import free_bytes
+
+    free = free_bytes(device)
+    if needed > free:
+        raise DeviceMemoryError(
+            f"The caches for {tokens:,} tokens of {name} need {megabytes(needed)} on "
+            f"{device} and {megabytes(free)} are free; shorten the prompt, ask for "
+            "fewer new tokens, or close other programs.",
+            needed=needed,
+            free=free,
+            tokens=tokens,
+        )
+
+
 def _cache_bytes(facts: CheckpointFacts, capacity: int, dtype: str) -> int:
     return facts.cache_values_per_token * capacity * _SIZES[dtype]
 
