@@ -41,7 +41,7 @@ from core.events import (
 )
 from core.trace import Trace
 
-PATIENCE_MS = 3000
+PATIENCE_MS = 2500
 BADGES = {
     "": ("accepted", ""),
     "MEASURED": (
@@ -54,7 +54,7 @@ BADGES = {
     ),
 }
 STILL_BUSY = (
-    "The model is still busy with one step; the window closes as soon as it ends. "
+    "The model is still being loaded; the window closes as soon as this step ends. "
     "Close it once more to leave at once."
 )
 
@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         zoom_wished: how many steps larger the type should be; 0 is normal.
         closing: the settings to keep; the first time the window is closed.
         closed: nothing runs any more.
-        leave_wished: closed again while something still runs.
+        leave_wished: closed again, or decoding goes on long after it was closed.
         painted: the window is on the screen for the first time.
     """
 
@@ -88,6 +88,7 @@ class MainWindow(QMainWindow):
         notifier().changed.connect(self._on_theme_changed)
         self._controller, self._errands, self._settings = controller, errands, settings
         self._closing = self._finished_closing = self._is_painted = False
+        self._replaying = False
         self._status, self._new_round = RunStatus(), False
         self.bar, self.page = TopBar(), DecodePage()
         self.actions_ = Actions(self)
@@ -123,6 +124,7 @@ class MainWindow(QMainWindow):
         self._begin()
 
     def _begin(self, *, recorded: bool = False) -> None:
+        self._replaying = recorded
         self.traces.desk.begin(recorded=recorded)
         self._show_badge("")
         self.page.banners.clear()
@@ -162,7 +164,8 @@ class MainWindow(QMainWindow):
                 self.page.strip.show_progress(event)
             case PairLoaded():
                 self.page.strip.hide()
-                self.page.pair.show_loaded(event)
+                if not self._replaying:  # the recording's pair is not the one chosen
+                    self.page.pair.show_loaded(event)
             case PrefillProgress():
                 self.page.strip.show_prefill(event)
             case RoundFinished():
@@ -251,6 +254,9 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_patience_over(self) -> None:
+        if self._controller.is_decoding:  # unlike a load, it writes nothing
+            self.leave_wished.emit()
+            return
         self.page.banners.show_note(STILL_BUSY)
         self.bar.show_status("Waiting for the model to finish its step…")
 

@@ -9,6 +9,7 @@ from app.decode_page import DecodePage
 from app.pair_desk import PairDesk
 from app.run_controller import RunController, State, new_run_id
 from core.config import DecodingConfig, DecodingRequest, DrafterKind
+from core.prompts import EMPTY_PROMPT
 
 NO_DRAFTER = "There is nothing to race without a drafter; choose one on the left."
 DEMO_FILES = "Demo model (*.whl *.gguf);;All files (*)"
@@ -44,14 +45,14 @@ class RunDesk(QObject):
         """Race the chosen pair on the prompt."""
         if self._page.pair.pair().drafter is DrafterKind.NONE:
             self._page.banners.show_note(NO_DRAFTER)
-        elif self._may_begin():
+        elif self._may_decode():
             self.beginning.emit()
             self._controller.race(self._page.pair.pair(), self.request())
 
     @Slot()
     def run(self) -> None:
         """Decode the prompt once."""
-        if self._may_begin():
+        if self._may_decode():
             self.beginning.emit()
             self._controller.run(self._page.pair.pair(), self.request())
 
@@ -60,7 +61,7 @@ class RunDesk(QObject):
         """Do one round; begin a run with its first if none goes on."""
         if self._controller.state is not State.IDLE:
             self._controller.step()
-        elif self._may_begin():
+        elif self._may_decode():
             self.beginning.emit()
             pair, request = self._page.pair.pair(), self.request()
             self._controller.run(pair, request, stepwise=True)
@@ -88,6 +89,17 @@ class RunDesk(QObject):
             self._page.decoding.config(),
             use_chat_template=prompt.uses_template(),
         )
+
+    def _may_decode(self) -> bool:
+        """Return whether a run may begin; an empty prompt costs no load and no text."""
+        if not self._may_begin():
+            return False
+        prompt = self._page.prompt
+        if prompt.uses_template() and not prompt.text():
+            self._page.banners.show_error(EMPTY_PROMPT)
+            prompt.editor.setFocus()
+            return False
+        return True
 
     def _may_begin(self) -> bool:
         """Return whether a job may begin; if the demo is missing, ask first."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import logging
+import sys
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Slot
@@ -98,6 +99,8 @@ class ScriptedStart(QObject):
         if idle:
             # Asked to begin and could not: the demo is missing, or there is no drafter.
             self.exit_code = BAD_INPUT if self._options.autorun else DONE
+            for banner in self._window.page.banners.banners():
+                self._say(banner.sentence.text())
             self._on_finished()
 
     @Slot()
@@ -109,8 +112,14 @@ class ScriptedStart(QObject):
     @Slot(str, str)
     def _on_failed(self, sentence: str, detail: str) -> None:
         logger.error("scripted start failed: %s", sentence)
+        self._say(sentence)
         self.exit_code = BAD_INPUT
         self._on_finished()
+
+    def _say(self, sentence: str) -> None:
+        """Print what a window that leaves by itself leaves nobody time to read."""
+        if self._options.quit:
+            sys.stderr.write(f"draftrace: {sentence}\n")
 
     @Slot(object)
     def _on_crashed(self, failure: object) -> None:

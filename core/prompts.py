@@ -8,6 +8,11 @@ from functools import cache
 
 import resources
 
+EMPTY_PROMPT = (
+    "The prompt is empty (0 tokens); type a few words or choose a prompt from the "
+    "library."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Prompt:

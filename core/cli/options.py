@@ -132,9 +132,14 @@ def config_from(options: argparse.Namespace) -> DecodingConfig:
 
 def request_from(options: argparse.Namespace, repeats: int = 3) -> DecodingRequest:
     """Return what the options ask to decode."""
+    prompt = _prompt(options)
+    if not prompt and not options.raw:
+        from core.prompts import EMPTY_PROMPT
+
+        raise PromptError(EMPTY_PROMPT)
     return DecodingRequest(
         run_id=uuid.uuid4().hex[:12],
-        prompt=_prompt(options),
+        prompt=prompt,
         config=config_from(options),
         use_chat_template=not options.raw,
         repeats=repeats,

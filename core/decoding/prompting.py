@@ -6,6 +6,7 @@ from typing import Any
 
 from core.config import DecodingRequest
 from core.errors import PromptError
+from core.prompts import EMPTY_PROMPT
 
 
 def encode_prompt(tokenizer: Any, request: DecodingRequest) -> tuple[int, ...]:
@@ -32,10 +33,7 @@ def encode_prompt(tokenizer: Any, request: DecodingRequest) -> tuple[int, ...]:
 
 def _require_text(prompt: str) -> None:
     if not prompt:
-        raise PromptError(
-            "The prompt is empty (0 tokens); type a few words or choose a prompt from "
-            "the library."
-        )
+        raise PromptError(EMPTY_PROMPT)
 
 
 def _in_template(tokenizer: Any, request: DecodingRequest) -> str:

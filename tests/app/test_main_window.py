@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
@@ -14,7 +15,7 @@ from app.panels.prompt_panel import PromptPanel
 from app.run_controller import State
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from core.errors import DeviceMemoryError
-from core.events import Lane, RoundFinished
+from core.events import Lane, LoadProgress, RoundFinished
 from tests.fakes import ScriptedSession
 
 pytestmark = pytest.mark.window
@@ -253,17 +254,55 @@ def test_closing_twice_leaves_at_once(qtbot, application, window, session, monke
         session.release()
 
 
-def test_a_step_that_outlasts_our_patience_is_named(
-    qtbot, application, window, session
+def test_a_step_that_outlasts_our_patience_is_left(
+    qtbot, application, window, session, monkeypatch
 ):
+    """Decoding writes nothing, so nobody has to wait for a long pass to end."""
+    left: list[int] = []
+    monkeypatch.setattr("app.application.os._exit", left.append)
+    monkeypatch.setattr("app.application.logging.shutdown", lambda: None)
     session.deaf = True
     hold(qtbot, session, window)
     window._patience.setInterval(1)
     with qtbot.waitSignal(window._patience.timeout):
         window.close()
-    assert "still busy with one step" in banners(window)[0]
+    assert left == [0]
     with qtbot.waitSignal(window.closed):
         session.release()
+
+
+def test_a_load_that_outlasts_our_patience_is_named(
+    qtbot, application, window, session, monkeypatch
+):
+    go = threading.Event()
+
+    def load(pair, control):
+        yield LoadProgress("Reading the scripted target", 0.3, "")
+        session.held.set()
+        go.wait(10)
+
+    monkeypatch.setattr(session, "load", load)
+    window.run_desk.load_pair()
+    qtbot.waitUntil(session.held.is_set)
+    window._patience.setInterval(1)
+    with qtbot.waitSignal(window._patience.timeout):
+        window.close()
+    assert "still being loaded" in banners(window)[0]
+    with qtbot.waitSignal(window.closed):
+        go.set()
+
+
+def test_an_empty_prompt_costs_no_load_and_no_text(qtbot, application, window, session):
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    before, loads = window.traces.desk.events, list(session.loads)
+    window.page.prompt.set_prompt("", True)
+    for begin in (window.run_desk.run, window.run_desk.race, window.run_desk.step):
+        begin()
+        assert "The prompt is empty" in banners(window)[0]
+        assert not window.is_busy()
+    assert window.traces.desk.events == before
+    assert session.loads == loads
 
 
 # Traces -------------------------------------------------------------------------------
@@ -283,6 +322,20 @@ def test_a_saved_race_plays_again_without_a_session(
     assert window.bar.badge.text() == "RECORDED"
     assert window.traces.desk.events == before
     assert len(session.loads) == 1
+
+
+def test_a_replay_does_not_say_that_a_model_is_loaded(
+    qtbot, application, window, session, tmp_path
+):
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    path = tmp_path / "run.jsonl"
+    with qtbot.waitSignal(window.traces.noted):
+        window.traces.save_path(str(path))
+    window.page.pair.verdict.setText("what is chosen")
+    with qtbot.waitSignal(application.controller.finished):
+        window.traces.open_path(str(path))
+    assert window.page.pair.verdict.text() == "what is chosen"
 
 
 def test_a_file_that_is_no_trace_is_a_banner(qtbot, window, tmp_path):

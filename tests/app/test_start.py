@@ -84,3 +84,10 @@ def test_a_picture_can_be_scripted(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert picture.stat().st_size > 10_000
+
+
+def test_a_window_that_leaves_by_itself_prints_what_went_wrong(tmp_path):
+    missing = tmp_path / "gone.jsonl"
+    done = python("-m", "app", "--quit", "--open", str(missing))
+    assert done.returncode == 2
+    assert done.stderr.count("gone.jsonl") == 1, done.stderr

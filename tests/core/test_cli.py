@@ -39,6 +39,7 @@ BAD = {
     "k": (["run", "--k", "99"], "K is 99"),
     "temperature": (["run", "--temperature", "-1"], "Temperature is -1"),
     "two prompts": (["run", "--prompt", "a", "--prompt-file", "b"], "two prompts"),
+    "empty prompt": (["run", "--demo", "--prompt", ""], "prompt is empty"),
     "no file": (["run", "--prompt-file", "missing.txt"], "missing.txt"),
     "repeats": (["race", "--repeats", "0"], "--repeats is 0"),
     "two targets": (["run", "--demo", "--target", "x"], "two targets"),
