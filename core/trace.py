@@ -175,7 +175,11 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
 def _header(path: Path, line: bytes) -> TraceHeader:
     value = _parsed(line)
     if not isinstance(value, dict) or value.get("format") != FORMAT:
-        raise TraceError(f"{path.name} is not a Draftrace trace.", path=path)
+        raise TraceError(
+            f"{path.name} is not a Draftrace trace; choose a .jsonl file that "
+            "Draftrace wrote.",
+            path=path,
+        )
     schema = value.get("schema")
     if type(schema) is not int or not 1 <= schema <= SCHEMA:
         raise TraceError(
