@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.views.plots_panel import PlotsPanel
 
 LEFT_WIDTH = 316
-RIGHT_WIDTH = 292
+RIGHT_WIDTH = 304
 NARROWEST = 264
 SPACE = 10
 

@@ -13,7 +13,7 @@ from app.views.candidates import KINDS, CandidateRow
 from app.views.labels import DASH, number, visible
 
 BAR = 4
-NUMBER = "0.00"
+NUMBER = "<0.00"  # the widest
 SWATCH = 8
 WIDE = 320  # from here on every bar has its number
 

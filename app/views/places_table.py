@@ -96,7 +96,7 @@ class PlacesTable(QTableView):
         header = self.horizontalHeader()
         fixed = (i for i in range(len(HEADINGS)) if i not in (PROPOSED, VERDICT))
         room = self.viewport().width() - sum(header.sectionSize(i) for i in fixed)
-        proposed = max(48, round(room * 0.42))
+        proposed = max(48, round(room * 0.4))
         header.resizeSection(PROPOSED, proposed)
         header.resizeSection(VERDICT, max(48, room - proposed))
 
@@ -127,4 +127,4 @@ class PlacesTable(QTableView):
 
 def _width(column: int, heading: str, digits: QFontMetrics) -> int:
     words = QFontMetrics(text_font("small")).horizontalAdvance(heading)
-    return max(words, digits.horizontalAdvance("00" if column == 0 else "<0.00")) + 13
+    return max(words, digits.horizontalAdvance("00" if column == 0 else "<0.00")) + 9

@@ -93,7 +93,8 @@ class TimePlot:
         """Return the key of the curves that have points."""
         shown = [s.look for s in self._stripes if len(self.axis.lanes[s.lane])]
         brief = len(shown) > 2  # shapes tell them apart where room is short
-        return "&nbsp; ".join(k.sample(theme, with_line=not brief) for k in shown)
+        gap = " " if brief else "&nbsp; "
+        return gap.join(k.sample(theme, with_line=not brief) for k in shown)
 
     def note(self) -> str:
         """Return nothing: changes of settings stand where they happened."""

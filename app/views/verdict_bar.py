@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from app.fonts import text_font
 from app.theme import Theme, notifier
@@ -39,20 +39,20 @@ class VerdictBar(QFrame):
         right = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         self._chip.setAlignment(right)
         self._badge.setAlignment(right)
-        words, side = QVBoxLayout(), QVBoxLayout()
-        for layout, labels in (
-            (words, (self._headline, self._detail, self._shared)),
-            (side, (self._chip, self._badge)),
-        ):
-            layout.setSpacing(1)
-            for label in labels:
-                layout.addWidget(label)
+        words = QGridLayout()
+        words.setHorizontalSpacing(14)
+        words.setVerticalSpacing(1)
+        words.setColumnStretch(0, 1)
+        words.addWidget(self._headline, 0, 0, 1, 2)  # what matters has all the room
+        words.addWidget(self._detail, 1, 0)
+        words.addWidget(self._shared, 2, 0)
+        words.addWidget(self._chip, 1, 1)
+        words.addWidget(self._badge, 2, 1)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(14, 6, 14, 6)
         layout.setSpacing(14)
         layout.addWidget(self._figure)
         layout.addLayout(words, 1)
-        layout.addLayout(side)
 
     def clear(self) -> None:
         """Forget the race."""

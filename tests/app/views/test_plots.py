@@ -195,6 +195,15 @@ def test_a_hidden_panel_draws_nothing_and_catches_up(panel, rounds):
     assert plot.refresh() is True
 
 
+def test_an_axis_name_that_grows_stays_under_its_axis(panel, rounds):
+    feed(panel, [started(), *rounds[:2]])
+    feed(panel, changed_at(rounds, 2))
+    axis = card(panel, "Acceptance by place")._item.getAxis("bottom")
+    words = axis.label.mapRectToParent(axis.label.boundingRect())
+    assert "since" in axis.label.toPlainText()
+    assert words.center().x() == pytest.approx(axis.size().width() / 2, abs=2)
+
+
 def test_lines_are_one_wide_and_differ_in_dash_and_shape(panel):
     for title in ("Time per token", "Time per round"):
         curves = card(panel, title).source._curves

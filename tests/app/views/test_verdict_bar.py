@@ -120,3 +120,13 @@ def _run(repeat: int):
         event.draft,
         event.prompt,
     )
+
+
+@pytest.mark.window
+def test_the_verdict_is_whole_in_the_smallest_window(show):
+    bar = show(VerdictBar(), 640, 60)
+    bar.on_event(race_finished(JudgedSpeed.TOO_SHORT))
+    bar.set_badge("MEASURED")
+    bar.layout().activate()
+    words = bar._headline.fontMetrics().horizontalAdvance(bar._headline.text())
+    assert bar._headline.width() >= words
