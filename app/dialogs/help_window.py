@@ -19,11 +19,13 @@ from app.theme import Theme, notifier
 
 FOLDER = "help"
 WIDE = (200, 620)
+FIRST = (f"{FOLDER}/reading-the-numbers.md", f"{FOLDER}/your-own-pair.md")
 
 
 def help_pages() -> dict[str, str]:
     """Return the pages' titles by file name; the title is the first heading."""
     names = [n for n in resources.names(FOLDER) if n.endswith(".md")]
+    names.sort(key=lambda name: (name not in FIRST, name))
     return {name: _title(resources.text(name), name) for name in names}
 
 

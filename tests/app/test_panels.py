@@ -7,6 +7,7 @@ import dataclasses
 import pytest
 from PySide6.QtCore import Qt
 
+from app.dialogs.help_window import help_pages
 from app.item_models.checkpoint_list import Ask, Choice
 from app.pair_outlook import PairOutlook, path_choices
 from app.panels.decoding_panel import DecodingPanel, Phase
@@ -173,3 +174,8 @@ def test_fit_and_memory_are_told_in_words(qtbot, pairs):
     assert pairs.memory.text() == "needs 3.0 GB of 2.0 free"
     pairs.show_outlook(PairOutlook(True, "fits"))
     assert not pairs.needs.isVisible()
+
+
+def test_help_begins_with_what_a_newcomer_asks():
+    titles = list(help_pages().values())
+    assert titles[:2] == ["Reading the numbers", "Bring your own pair"]
