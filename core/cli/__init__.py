@@ -15,6 +15,7 @@ COMMANDS = {
     "run": "decode one prompt and print the tokens and the totals",
     "race": "race speculative against plain decoding",
     "verify": "check that a pair is lossless: same tokens, same law",
+    "bench": "measure steps, rounds and rates beside transformers",
     "inspect": "say what a checkpoint is and whether a pair fits",
     "demo": "fetch or show the demo pair",
     "doctor": "say what a bug report needs to know of this machine",

@@ -1,0 +1,88 @@
+"""``draftrace bench``: step costs, and our runtime beside transformers' own."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import Any
+
+from core.cli import CANCELLED, DONE, output
+from core.cli.options import (
+    add_decoding_options,
+    add_pair_options,
+    config_from,
+    pair_from,
+)
+from core.cli.work import interruptible, load
+from core.control import Control
+from core.errors import ConfigurationError
+from core.events import LoadProgress
+from core.session import Session
+
+MAX_REPEATS = 100
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the command's options."""
+    made = argparse.ArgumentParser(prog=f"draftrace {name}", description=__doc__)
+    add_pair_options(made)
+    add_decoding_options(made)
+    made.add_argument("--kind", help="prompts of this kind only, such as repetition")
+    made.add_argument("--repeats", type=int, default=5, help="counted repeats (1-100)")
+    made.add_argument("--json", action="store_true", help="print one JSON object")
+    return made
+
+
+def main(options: argparse.Namespace) -> int:
+    """Bench, and print a table or one JSON object."""
+    if not 1 <= options.repeats <= MAX_REPEATS:
+        raise ConfigurationError(
+            f"--repeats is {options.repeats}; choose 1 to {MAX_REPEATS}."
+        )
+    settings, pair, found = config_from(options), pair_from(options), None
+    session, control = Session(), Control(settings)
+    with interruptible(control):
+        load(session, pair, control, allow_download=options.demo)
+        for event in session.bench(
+            settings, control, kind=options.kind, repeats=options.repeats
+        ):
+            if isinstance(event, LoadProgress):
+                print(event.stage, file=sys.stderr)
+            else:
+                found = event
+    if found is None:
+        return CANCELLED
+    from core.lab.bench import as_json
+
+    facts = as_json(found)
+    if options.json:
+        output.print_json(facts)
+    else:
+        print("\n".join(_lines(facts)))
+    return DONE
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    target, draft = facts["step_ms"]["target"], facts["step_ms"]["draft"]
+    lines = [
+        f"memory {facts['bandwidth_bytes_per_s'] / 1e9:.1f} GB/s, so a step of the "
+        f"target takes {facts['floor_ms']:.1f} ms or more",
+        "step of the target in ms by rows: "
+        + ", ".join(f"{n}: {ms:.1f}" for n, ms in target.items()),
+    ]
+    if draft:
+        steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in draft.items())
+        lines.append(f"step of the draft in ms by rows: {steps}")
+    lines.append(f"round overhead {facts['round_overhead']:.1%} of its passes")
+    for name, (low, high) in facts["spread"].items():
+        side, _, way = name.partition(" ")
+        rate = facts[side][way]
+        lines.append(f"{name:<26}{rate:7.1f} tokens/s ({low:.1f} to {high:.1f})")
+    return [
+        *lines,
+        f"speed-up predicted {output.number(facts['predicted_speedup'])}, measured "
+        f"{output.number(facts['measured_speedup'])} (MEASURED, medians over "
+        f"{facts['repeats']} repeats)",
+        f"all contenders emitted the same tokens on {facts['same_tokens']:.0%} of the "
+        "prompts",
+    ]

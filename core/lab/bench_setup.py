@@ -1,0 +1,101 @@
+"""What a bench of a loaded pair consists of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from core.checkpoints.devices import place
+from core.checkpoints.loading import LoadedModel
+from core.checkpoints.weights import read_weights
+from core.config import DecodingConfig, DecodingRequest, PairConfig
+from core.decoding.prompting import encode_prompt
+from core.drafters.protocol import Drafter
+from core.errors import ConfigurationError
+from core.lab.bench import Bench, Ids
+from core.lab.contenders import Contender, Ours, Theirs
+from core.machine import describe_machine
+from core.prompts import Prompt, library
+
+NewDrafter = Callable[[int, Any], Drafter]
+
+
+def new_bench(
+    pair: PairConfig,
+    target: LoadedModel,
+    draft: LoadedModel | None,
+    new_drafter: NewDrafter,
+    settings: DecodingConfig,
+    *,
+    kind: str | None,
+    repeats: int,
+    should_stop: Callable[[], bool],
+) -> Bench:
+    """Return a bench of ours and transformers' ways of decoding this pair.
+
+    Args:
+        pair: as it was loaded.
+        target: the loaded target.
+        draft: the loaded draft, or None for prompt lookup.
+        new_drafter: makes a drafter for a capacity from the draft's model.
+        settings: of all decodings.
+        kind: prompts of this kind only; None takes every kind.
+        repeats: counted repeats.
+        should_stop: asked between decodings.
+
+    Raises:
+        ConfigurationError: if there are no prompts of that kind.
+    """
+    timed, others = _prompts(kind)
+    module = read_weights(target.facts, place(pair.target))
+    ways = _ways(pair, draft, settings.lookahead)
+    contenders: dict[str, Contender] = {
+        "ours plain": Ours(target),
+        "ours speculative": Ours(target, new_drafter, draft),
+        "transformers plain": Theirs(module, target.eos_ids),
+        "transformers speculative": Theirs(module, target.eos_ids, **ways),
+    }
+    return Bench(
+        target=target.model,
+        draft=draft.model if draft else None,
+        contenders=contenders,
+        timed=[_ids(target, prompt) for prompt in timed],
+        others=[_ids(target, prompt) for prompt in others],
+        settings=settings,
+        repeats=repeats,
+        machine=describe_machine(target.device),
+        should_stop=should_stop,
+    )
+
+
+def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
+    """Return the first of each kind to be timed, and the second for the prediction."""
+    kinds = {prompt.kind: None for prompt in library()}
+    if kind is not None and kind not in kinds:
+        raise ConfigurationError(
+            f"There are no prompts of kind {kind!r}; choose {', '.join(kinds)}."
+        )
+    wanted = [kind] if kind else list(kinds)
+    groups = [[p for p in library() if p.kind == name] for name in wanted]
+    if kind:
+        return groups[0][:1], groups[0][1:2]
+    return [g[0] for g in groups], [g[1] for g in groups]
+
+
+def _ids(target: LoadedModel, prompt: Prompt) -> Ids:
+    request = DecodingRequest("bench", prompt.text, use_chat_template=prompt.chat)
+    return encode_prompt(target.tokenizer, request)
+
+
+def _ways(
+    pair: PairConfig, draft: LoadedModel | None, lookahead: int
+) -> dict[str, Any]:
+    """Return what makes transformers speculate like us: as many tokens, always."""
+    if draft is None or pair.draft is None:
+        return {"prompt_lookup_num_tokens": lookahead}
+    assistant = read_weights(draft.facts, place(pair.draft))
+    config = assistant.generation_config
+    config.num_assistant_tokens = lookahead
+    config.num_assistant_tokens_schedule = "constant"
+    config.assistant_confidence_threshold = 0.0
+    return {"assistant_model": assistant}

@@ -1,0 +1,79 @@
+"""What one step of a model costs, by rows, and the floor that memory sets."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import torch
+
+from core.runtime import threads
+from core.runtime.clock import Clock
+from core.runtime.runner import Model
+
+_READ_BYTES = 1 << 30
+_READS = 20
+
+
+def step_costs(
+    model: Model,
+    widths: Sequence[int],
+    *,
+    context: int = 64,
+    repeats: int = 15,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> dict[int, float]:
+    """Return the median milliseconds of a step by rows.
+
+    All steps start from the same context; widths take turns, so that a machine whose
+    speed drifts does not favour one of them.
+
+    Args:
+        model: what is stepped.
+        widths: numbers of rows, 1 to 17.
+        context: tokens in the cache before each step.
+        repeats: timed steps of each width, after one that is not timed.
+        should_stop: asked between steps.
+    """
+    runner = model.new_runner(context + max(widths))
+    ids = [i % model.facts.vocabulary_size for i in range(5, 5 + context)]
+    runner.prefill(ids)
+    clock = Clock(model.facts.device)
+    times: dict[int, list[float]] = {width: [] for width in widths}
+    for repeat in range(repeats + 1):
+        for width in widths:
+            if should_stop():
+                break
+            begin = clock.now_ms()
+            runner.step(ids[:width])
+            took = clock.now_ms() - begin
+            runner.truncate(context)
+            if repeat:
+                times[width].append(took)
+    return {width: median(taken) for width, taken in times.items() if taken}
+
+
+def read_bandwidth(device: str) -> float:
+    """Return bytes per second, the best of 20 read-only sums over 1 GiB."""
+    threads.torch_on_all_cores()
+    block = torch.ones(_READ_BYTES // 4, device=device)
+    clock = Clock(device)
+    best = min(_timed(clock, block.sum) for _ in range(_READS))
+    return _READ_BYTES / best * 1e3
+
+
+def _timed(clock: Clock, work: Callable[[], object]) -> float:
+    begin = clock.now_ms()
+    work()
+    return clock.now_ms() - begin
+
+
+def floor_ms(model: Model, bandwidth: float) -> float:
+    """Return the least milliseconds of a step: its weights read once from memory."""
+    return model.facts.memory_bytes / bandwidth * 1e3
+
+
+def wall_ms() -> float:
+    """Return the wall clock in milliseconds."""
+    return time.perf_counter() * 1e3

@@ -1,0 +1,105 @@
+"""The bench's own arithmetic, on rounds whose cost is known; no times are asserted."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import torch
+
+from core.config import DecodingConfig
+from core.events import Counts
+from core.lab.bench import Bench, BenchResult, as_json, predict
+from core.lab.contenders import Timing
+from core.lab.step_costs import step_costs
+from core.lab.table_model import TableModel, table_facts
+from core.lab.timed_model import TimedModel
+from core.machine import describe_machine
+
+COSTS = {1: 20.0, 2: 20.0, 5: 24.0, 9: 32.0}
+
+
+def timing(emitted, lookaheads, rate=10.0, tokens=(1, 2)):
+    rounds = len(lookaheads)
+    counts = Counts(rounds=rounds, emitted=emitted)
+    return Timing(tokens, rate, counts, 26.0 * rounds, 25.0 * rounds, lookaheads)
+
+
+def model():
+    return TableModel(lambda prefix: torch.zeros(32), table_facts(32))
+
+
+def test_prediction_prices_each_round_by_its_own_lookahead():
+    rounds = timing(emitted=6, lookaheads=(4, 0))
+    expected = 6 * 20.0 / ((4 * 2.0 + 24.0) + 20.0)
+    assert predict([rounds], COSTS, draft_ms=2.0) == pytest.approx(expected)
+
+
+def test_prediction_of_rounds_without_proposals_is_plain_decoding():
+    assert predict([timing(3, (0, 0, 0))], COSTS, draft_ms=9.0) == pytest.approx(1.0)
+
+
+def test_prediction_without_rounds_is_unknown():
+    assert predict([], COSTS, draft_ms=1.0) is None
+
+
+def test_steps_are_timed_for_each_width_from_the_same_context():
+    costs = step_costs(model(), (1, 2, 5), context=8, repeats=3)
+    assert set(costs) == {1, 2, 5}
+    assert min(costs.values()) > 0
+
+
+def test_timed_model_changes_nothing_and_adds_up_its_steps():
+    timed, plain = TimedModel(model()), model()
+    runner, other = timed.new_runner(8), plain.new_runner(8)
+    for ids in ([1], [2, 3]):
+        assert torch.equal(runner.step(ids), other.step(ids))
+    runner.truncate(1)
+    assert (runner.length, runner.capacity) == (1, 8)
+    assert timed.step_ms > 0
+
+
+@pytest.fixture
+def result(monkeypatch):
+    monkeypatch.setattr("core.lab.bench.read_bandwidth", lambda device: 2e10)
+    ways = {
+        "ours plain": lambda ids, settings: timing(8, (0,) * 8),
+        "ours speculative": lambda ids, settings: timing(8, (4, 4), rate=25.0),
+        "transformers plain": lambda ids, settings: timing(8, ()),
+        "transformers speculative": lambda ids, settings: timing(8, (), tokens=(1, 3)),
+    }
+    prompts = [(1, 2), (3, 4)]
+    machine = describe_machine("cpu")
+    bench = Bench(model(), None, ways, prompts, prompts, DecodingConfig(), 2, machine)
+    *progress, found = bench.events()
+    assert progress
+    assert isinstance(found, BenchResult)
+    return found
+
+
+def test_measured_speedup_is_the_ratio_of_rates(result):
+    assert result.measured_speedup == pytest.approx(2.5)
+    assert result.round_overhead == pytest.approx(0.04)
+    assert result.rates["ours speculative"].median == 25.0
+
+
+def test_a_contender_with_other_tokens_is_noticed(result):
+    assert result.same_tokens == 0.0
+
+
+def test_json_has_the_keys_that_others_rely_on(result):
+    found = json.loads(json.dumps(as_json(result)))
+    assert {"1", "2", "k+1"} <= set(found["step_ms"]["target"])
+    for side in ("ours", "transformers"):
+        assert set(found[side]) == {"plain", "speculative"}
+    assert {"floor_ms", "round_overhead", "predicted_speedup"} <= set(found)
+
+
+def test_a_stopped_bench_has_no_result():
+    bench = Bench(
+        model(), None, {"ours plain": None, "ours speculative": None}, [], [],
+        DecodingConfig(), 1, describe_machine("cpu"), lambda: True,
+    )  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("core.lab.bench.read_bandwidth", lambda device: 2e10)
+        assert not any(isinstance(event, BenchResult) for event in bench.events())
