@@ -28,7 +28,7 @@ LANES = {
     "unit": f"not (slow or law or statistical or {ELSEWHERE})",
     "law": f"(slow or law or statistical) and not ({ELSEWHERE})",
     "window": "(window or screenshot) and not (real_pair or gpu)",
-    "real pair": "real_pair and not gpu",
+    "real pair": "real_pair and not (gpu or exhaustive)",
     "gpu": "gpu",
 }
 NOTHING_COLLECTED = 5  # pytest's exit code

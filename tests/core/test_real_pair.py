@@ -6,7 +6,9 @@ Float32 on a CPU, where a row's logits do not depend on the rows beside it.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
+from collections import Counter
 
 import pytest
 
@@ -21,7 +23,14 @@ from core.config import (
     PairConfig,
 )
 from core.control import Control
-from core.events import Lane, PairLoaded, RoundFinished, RunFinished
+from core.events import (
+    DivergenceKind,
+    Lane,
+    PairLoaded,
+    RaceFinished,
+    RoundFinished,
+    RunFinished,
+)
 from core.prompts import library, start_prompt
 from core.session import Session
 
@@ -134,3 +143,74 @@ def test_race_json_has_both_lanes_and_says_identical(capsys):
         assert counts["emitted"] == len(race[lane]["tokens"]) == 24
         assert counts["tested"] == counts["accepted"] + counts["resampled"]
     assert race["verdict"] == "none"  # one repeat is no evidence
+
+
+# --- every token, on a grid ----------------------------------------------------------
+
+LONG = DecodingConfig(max_new_tokens=128, ignore_eos=True)
+GRID = [(drafter, k) for drafter in ("lookup", "layers") for k in (1, 3, 4, 7)]
+
+
+def ten_prompts():
+    """Return the first prompt of each kind, then second ones."""
+    seen, ranked = Counter(), []
+    for prompt in library():
+        ranked.append((seen[prompt.kind], len(ranked), prompt))
+        seen[prompt.kind] += 1
+    return [prompt for *_, prompt in sorted(ranked, key=lambda r: r[:2])[:10]]
+
+
+@pytest.fixture(scope="module")
+def plain_texts(session):
+    load(session, "plain")
+    return functools.cache(lambda prompt: decode(session, prompt, LONG).tokens)
+
+
+def same_as_plain(session, plain_texts, prompts, drafter, lookahead):
+    load(session, "plain")
+    expected = [plain_texts(prompt) for prompt in prompts]
+    load(session, drafter)
+    config = dataclasses.replace(LONG, lookahead=lookahead)
+    for prompt, tokens in zip(prompts, expected, strict=True):
+        found = decode(session, prompt, config).tokens
+        assert len(found) == LONG.max_new_tokens
+        assert found == tokens, prompt.title
+
+
+@pytest.mark.parametrize(("drafter", "lookahead"), GRID)
+def test_every_lookahead_and_drafter_give_plain_decodings_tokens(
+    session, plain_texts, drafter, lookahead
+):
+    """H7, in float32: one prompt of 128 tokens; the next test has ten."""
+    prompts = [start_prompt()]
+    same_as_plain(session, plain_texts, prompts, drafter, lookahead)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("drafter", "lookahead"), GRID)
+def test_ten_prompts_give_plain_decodings_tokens(
+    session, plain_texts, drafter, lookahead
+):
+    """H7, in float32: ten prompts of 128 tokens each."""
+    same_as_plain(session, plain_texts, ten_prompts(), drafter, lookahead)
+
+
+# --- half precision ------------------------------------------------------------------
+
+
+def test_in_bfloat16_lanes_are_the_same_or_part_at_a_near_tie_that_is_told():
+    """H7: rounding may decide, but where it does, position and gap are reported."""
+    target = ModelConfig("demo", "cpu", "bfloat16")
+    session, config = Session(), DecodingConfig(max_new_tokens=96, ignore_eos=True)
+    list(session.load(PairConfig(target, DrafterKind.LOOKUP), Control()))
+    for prompt in ten_prompts()[:3]:
+        request = DecodingRequest("race", prompt.text, config, prompt.chat, repeats=1)
+        *_, result = session.race(request, Control(config))
+        assert isinstance(result, RaceFinished)
+        assert result.identical is (result.divergence is None)
+        if result.divergence is not None:
+            assert result.divergence.kind is DivergenceKind.NEAR_TIE
+            assert 0 <= result.divergence.position < 96
+            assert result.divergence.gap is not None
+    session.close()
