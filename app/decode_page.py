@@ -204,6 +204,7 @@ class SideColumn(QScrollArea):
         self.setObjectName("sideColumn")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # it follows the control in focus
         self._inner = inner
         inner.setObjectName("sideInner")
         self.setWidget(inner)

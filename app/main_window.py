@@ -41,7 +41,7 @@ from core.events import (
 )
 from core.trace import Trace
 
-PATIENCE_MS = 2500
+PATIENCE_MS = 2000
 BADGES = {
     "": ("accepted", ""),
     "MEASURED": (
@@ -148,7 +148,7 @@ class MainWindow(QMainWindow):
 
     def _offer(self, state: State) -> None:
         idle = not state.is_busy
-        for name in ("run", "race", "load", "open_trace", "save_trace"):
+        for name in ("run", "race", "load", "open_trace", "open_demo", "save_trace"):
             self.actions_[name].setEnabled(idle)
         going = state in (State.RUNNING, State.PAUSED)
         self.actions_["pause"].setEnabled(going)
@@ -254,7 +254,8 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_patience_over(self) -> None:
-        if self._controller.is_decoding:  # unlike a load, it writes nothing
+        if self._controller.state in (State.RUNNING, State.PAUSED):
+            # Unlike a load, decoding writes nothing that could be left half written.
             self.leave_wished.emit()
             return
         self.page.banners.show_note(STILL_BUSY)
@@ -309,6 +310,7 @@ class MainWindow(QMainWindow):
         bar.step_asked.connect(self.run_desk.step)
         bar.stop_asked.connect(controller.stop)
         bar.page_chosen.connect(self.pages.setCurrentIndex)
+        page.fetch.recording_asked.connect(self.traces.open_demo)
         self.run_desk.beginning.connect(self._on_beginning)
         self.traces.opened.connect(self._on_trace_opened)
         self.traces.noted.connect(page.banners.show_note)
@@ -320,6 +322,7 @@ class MainWindow(QMainWindow):
         actions = self.actions_
         for name, slot in {
             "open_trace": self.traces.ask_open,
+            "open_demo": self.traces.open_demo,
             "save_trace": self.traces.ask_save,
             "export": self.traces.ask_export,
             "quit": self.close,

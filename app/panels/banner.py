@@ -37,6 +37,7 @@ class Banner(QFrame):
         self.sentence.setTextInteractionFlags(_SELECTABLE)
         self.sentence.setAccessibleName("Error" if role == "error" else "Note")
         self.detail = QPlainTextEdit(detail, readOnly=True)
+        self.detail.setAccessibleName("Details")
         self.detail.setProperty("field", True)
         self.detail.setFont(token_font("small"))
         self.detail.setFixedHeight(120)

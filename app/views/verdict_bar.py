@@ -98,6 +98,7 @@ class VerdictBar(QFrame):
         self._detail.setText(verdict.detail)
         self._detail.setVisible(bool(verdict.detail))
         self._chip.setText(verdict.chip)
+        self._chip.setVisible(bool(verdict.chip))  # or its line would stay empty
         self._badge.setVisible(verdict.figure != verdict_sentences.NONE)
         self.setAccessibleName("Verdict")
         spoken = (verdict.figure, verdict.headline, verdict.detail, verdict.chip)

@@ -282,7 +282,7 @@ def test_a_load_that_outlasts_our_patience_is_named(
         go.wait(10)
 
     monkeypatch.setattr(session, "load", load)
-    window.run_desk.load_pair()
+    window.run_desk.run()  # which loads first
     qtbot.waitUntil(session.held.is_set)
     window._patience.setInterval(1)
     with qtbot.waitSignal(window._patience.timeout):
@@ -362,6 +362,24 @@ def test_every_control_has_a_name_for_screen_readers(window):
                 assert control.accessibleName() or text, control
 
 
+def test_focus_is_seen_on_plots_and_in_the_text(qtbot, application, window):
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    tokens = window.page.lanes[Lane.SPECULATIVE].tokens
+    window.activateWindow()
+    for part in (tokens, window.page.plots.cards[0]):
+        window.bar.race.setFocus()
+        qtbot.waitUntil(window.bar.race.hasFocus)
+        before = part.grab().toImage()
+        part.setFocus()
+        qtbot.waitUntil(part.hasFocus)
+        assert part.grab().toImage() != before
+
+
+def test_a_column_that_only_scrolls_takes_no_focus(window):
+    assert window.page.left.focusPolicy() == Qt.FocusPolicy.NoFocus
+
+
 def test_labels_are_tied_to_their_controls(window):
     labels = window.page.decoding.findChildren(QLabel)
     buddies = [label.text() for label in labels if label.buddy()]
@@ -401,3 +419,19 @@ def test_type_can_be_made_larger_and_normal_again(qtbot, application, window):
     assert window.fontMetrics().horizontalAdvance("Draftrace") > width
     window.actions_["normal"].trigger()
     assert window.fontMetrics().horizontalAdvance("Draftrace") == width
+
+
+def test_the_recorded_demo_opens_without_a_model(
+    qtbot, application, window, monkeypatch
+):
+    def refuse(*arguments, **more):
+        raise AssertionError("a replay must not load or decode")
+
+    for job in ("load", "run", "race"):
+        monkeypatch.setattr(ScriptedSession, job, refuse)
+    with qtbot.waitSignal(application.controller.finished, timeout=20_000):
+        window.actions_["open_demo"].trigger()
+    assert window.bar.badge.text() == "RECORDED"
+    fast = window.page.lanes[Lane.SPECULATIVE].tokens
+    assert len(fast.toPlainText()) > 100
+    assert window.page.lanes[Lane.PLAIN].isVisible()
