@@ -109,11 +109,15 @@ def test_no_suitable_python_is_one_sentence(env, monkeypatch):
         env.find_python()
 
 
-def test_every_test_belongs_to_exactly_one_lane(dev):
+def test_every_test_belongs_to_exactly_one_lane_but_the_exhaustive_ones(dev):
     for marks in itertools.product((False, True), repeat=len(MARKS)):
-        carried = dict(zip(MARKS, marks, strict=True))
+        carried = dict(zip(MARKS, marks, strict=True)) | {"exhaustive": False}
         lanes = [n for n, wanted in dev.LANES.items() if eval(wanted, {}, carried)]
         assert len(lanes) == 1, (carried, lanes)
+    grid = dict.fromkeys(MARKS, False) | dict.fromkeys(
+        ("slow", "real_pair", "exhaustive"), True
+    )
+    assert not any(eval(wanted, {}, grid) for wanted in dev.LANES.values())
 
 
 def test_a_lane_that_died_counts_nothing(dev, monkeypatch, tmp_path):
