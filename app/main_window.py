@@ -89,6 +89,7 @@ class MainWindow(QMainWindow):
         self._controller, self._errands, self._settings = controller, errands, settings
         self._closing = self._finished_closing = self._is_painted = False
         self._replaying = False
+        self._lender: QWidget | None = None
         self._status, self._new_round = RunStatus(), False
         self.bar, self.page = TopBar(), DecodePage()
         self.actions_ = Actions(self)
@@ -135,16 +136,30 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_state_changed(self, state: State) -> None:
-        busy = state.is_busy
+        busy, focus = state.is_busy, self.focusWidget()
         self.bar.show_state(state)
         self.page.decoding.set_phase(_phase(busy, self._controller.racing))
         self.page.prompt.set_locked(busy)
         self.page.pair.set_locked(busy)
         self._offer(state)
+        self._keep_focus(focus)
         if state is not State.LOADING:
             self.page.strip.hide()
         if state is State.STOPPING:
             self.bar.show_status("Stopping…")
+
+    def _keep_focus(self, before: QWidget | None) -> None:
+        """Lend the focus of a control that went grey to the window, and give it back.
+
+        Qt would pass it to K, where the next arrow key changes what runs.
+        """
+        if before is not None and not before.isEnabled():
+            self._lender = before
+            self.setFocus()
+        elif self._lender is not None and self._lender.isEnabled():
+            if self.focusWidget() in (None, self):
+                self._lender.setFocus()
+            self._lender = None
 
     def _offer(self, state: State) -> None:
         idle = not state.is_busy

@@ -325,17 +325,18 @@ def test_a_saved_race_plays_again_without_a_session(
 
 
 def test_a_replay_does_not_say_that_a_model_is_loaded(
-    qtbot, application, window, session, tmp_path
+    qtbot, application, window, session, tmp_path, monkeypatch
 ):
     with qtbot.waitSignal(application.controller.finished):
         window.run_desk.run()
     path = tmp_path / "run.jsonl"
     with qtbot.waitSignal(window.traces.noted):
         window.traces.save_path(str(path))
-    window.page.pair.verdict.setText("what is chosen")
+    said: list[object] = []
+    monkeypatch.setattr(window.page.pair, "show_loaded", said.append)
     with qtbot.waitSignal(application.controller.finished):
         window.traces.open_path(str(path))
-    assert window.page.pair.verdict.text() == "what is chosen"
+    assert said == []
 
 
 def test_a_file_that_is_no_trace_is_a_banner(qtbot, window, tmp_path):
@@ -374,6 +375,19 @@ def test_focus_is_seen_on_plots_and_in_the_text(qtbot, application, window):
         part.setFocus()
         qtbot.waitUntil(part.hasFocus)
         assert part.grab().toImage() != before
+
+
+def test_a_run_leaves_the_focus_where_it_was_and_never_on_a_knob(
+    qtbot, application, window, session
+):
+    window.activateWindow()
+    window.page.pair.drafter.setFocus()
+    qtbot.waitUntil(window.page.pair.drafter.hasFocus)
+    hold(qtbot, session, window)
+    assert window.focusWidget() in (None, window)
+    with qtbot.waitSignal(application.controller.finished):
+        session.release()
+    assert window.page.pair.drafter.hasFocus()
 
 
 def test_a_column_that_only_scrolls_takes_no_focus(window):
