@@ -1,4 +1,4 @@
-"""Settings that hold for all tests of this folder."""
+"""What holds for all tests of the core."""
 
 from __future__ import annotations
 
