@@ -85,7 +85,7 @@ def test_stages_are_told(whole):
 
 
 @pytest.mark.parametrize(
-    "stage", ["Looking", "Reading the tok", "Reading the wei", "Warm"]
+    "stage", ["Looking", "Reading the tok", "Reading the wei", "Checking"]
 )
 def test_cancel_between_stages(whole, stage):
     told: list[LoadProgress] = []
