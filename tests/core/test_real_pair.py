@@ -199,6 +199,8 @@ def test_ten_prompts_give_plain_decodings_tokens(
 # --- half precision ------------------------------------------------------------------
 
 
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
 def test_in_bfloat16_lanes_are_the_same_or_part_at_a_near_tie_that_is_told():
     """H7: rounding may decide, but where it does, position and gap are reported."""
     target = ModelConfig("demo", "cpu", "bfloat16")
