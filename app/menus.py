@@ -29,6 +29,7 @@ _LINE = _Entry("", "")
 _MENUS: dict[str, tuple[_Entry, ...]] = {
     "&File": (
         _Entry("open_trace", "&Open trace…", ("Ctrl+O",)),
+        _Entry("open_demo", "Open the recorded &demo"),
         _Entry("save_trace", "&Save trace…", ("Ctrl+S",)),
         _Entry("export", "&Export plots…", ("Ctrl+E",)),
         _LINE,

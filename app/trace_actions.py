@@ -8,6 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+import resources
 from app.errands import Errands
 from app.folders import trace_folder
 from app.generation_worker import Failure
@@ -16,6 +17,7 @@ from core.trace import Trace, read_trace
 
 TRACES = "Draftrace traces (*.jsonl);;All files (*)"
 PICTURES = "PNG picture (*.png);;SVG drawing (*.svg);;Numbers as CSV (*.csv)"
+DEMO = "demo/race.jsonl"
 KEYS = ("open trace", "save trace", "failed trace")
 
 
@@ -46,6 +48,12 @@ class TraceActions(QObject):
         """Read a trace in the background."""
         self.folder = str(Path(path).parent)
         self._errands.ask("open trace", partial(read_trace, path))
+
+    @Slot()
+    def open_demo(self) -> None:
+        """Read the race that ships with the program; it needs no model."""
+        demo = partial(read_trace, resources.path(DEMO))
+        self._errands.ask("open trace", demo)
 
     def save_path(self, path: str) -> None:
         """Write the last run in the background."""

@@ -22,10 +22,12 @@ class FetchCard(QFrame):
     Signals:
         fetch_asked: download it.
         file_asked: a file is here already.
+        recording_asked: show the recorded race instead.
     """
 
     fetch_asked = Signal()
     file_asked = Signal()
+    recording_asked = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -38,12 +40,16 @@ class FetchCard(QFrame):
         self.fetch.setAccessibleDescription("Download and convert the demo model.")
         self.fetch.clicked.connect(self.fetch_asked)
         self.choose.clicked.connect(self.file_asked)
+        self.watch = QPushButton("Watch a recorded race")
+        self.watch.setAccessibleDescription("Replay a race without any model.")
+        self.watch.clicked.connect(self.recording_asked)
         column = column_in(self, margins=(16, 14, 16, 14))
         column.addWidget(title)
         column.addWidget(self.text)
         row = row_in()
         row.addWidget(self.fetch)
         row.addWidget(self.choose)
+        row.addWidget(self.watch)
         row.addStretch(1)
         column.addLayout(row)
         self.hide()
