@@ -72,6 +72,7 @@ class Application(QObject):
         window.leave_wished.connect(self._on_leave_wished)
         self.controller.crashed.connect(self.show_fault)
         self.controller.load_coming.connect(self._garbage.collect_all)
+        self.controller.load_done.connect(self._garbage.spare_the_loaded)
         self.hook.caught.connect(self.show_fault)
 
     def _dress(self, name: str, zoom: int) -> None:

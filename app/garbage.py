@@ -32,6 +32,7 @@ class GarbageKeeper(QObject):
     def stop(self) -> None:
         """Let Python collect by itself again."""
         self._timer.stop()
+        gc.unfreeze()
         gc.enable()
 
     @Slot()
@@ -41,7 +42,17 @@ class GarbageKeeper(QObject):
         The core collects by itself around a load, in the worker: whatever could be
         harmed by that must be gone before.
         """
+        gc.unfreeze()
         gc.collect()
+
+    @Slot()
+    def spare_the_loaded(self) -> None:
+        """Never look again at what a load left: libraries and models stay anyway.
+
+        A million objects of torch would otherwise be walked through in the middle of
+        the first run, which holds the window up for a tenth of a second.
+        """
+        gc.freeze()
 
     @Slot()
     def _on_timeout(self) -> None:

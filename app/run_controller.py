@@ -22,7 +22,7 @@ from core.session import Session
 
 logger = logging.getLogger(__name__)
 
-TICK_MS = 33
+TICK_MS = 50
 TICK_BUDGET_MS = 12.0
 SLOWEST_TICK_MS = 200
 
@@ -48,6 +48,7 @@ class RunController(QObject):
     Signals:
         state_changed: the new State.
         load_coming: a model will be loaded by the job that begins.
+        load_done: it is loaded.
         event_arrived: one event of the present run, in order.
         drained: the events of one tick were handed out.
         failed: a sentence and its detail; a person can act on it.
@@ -58,6 +59,7 @@ class RunController(QObject):
 
     state_changed = Signal(object)
     load_coming = Signal()
+    load_done = Signal()
     event_arrived = Signal(object)
     drained = Signal()
     failed = Signal(str, str)
@@ -297,6 +299,7 @@ class RunController(QObject):
             return
         if isinstance(event, PairLoaded) and self._asked is not None:
             self._loaded = self._asked
+            self.load_done.emit()
         if isinstance(event, RunStarted | RaceStarted):
             self._on_decoding_started()
         self.event_arrived.emit(event)

@@ -95,6 +95,11 @@ class PlotCard(QFrame):
         self.mark_round(None, 0)
         self._stale = True
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something changed that is not drawn yet and could be seen."""
+        return self._stale and not self.visibleRegion().isEmpty()
+
     def refresh(self) -> bool:
         """Draw if anything changed and anybody looks; return whether it is drawn."""
         if not self._stale:
