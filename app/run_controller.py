@@ -22,7 +22,7 @@ from core.session import Session
 
 logger = logging.getLogger(__name__)
 
-TICK_MS = 50
+TICK_MS = 66
 TICK_BUDGET_MS = 12.0
 SLOWEST_TICK_MS = 200
 

@@ -20,8 +20,8 @@ from core.events import Event, Lane, RaceFinished, RunFinished
 
 # One plot is drawn at a time, in turn: all five at once would hold the window up for
 # 30 ms, and drawn ten times a second they cost the worker a quarter of its tokens
-# where the kernels use every core.
-REFRESH_MS = 200
+# where the kernels use every core; so each comes round every second and a half.
+REFRESH_MS = 300
 
 
 class PlotsPanel(QScrollArea):
