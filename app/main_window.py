@@ -37,7 +37,9 @@ from core.events import (
     Noted,
     PairLoaded,
     PrefillProgress,
+    RaceStarted,
     RoundFinished,
+    RunStarted,
 )
 from core.trace import Trace
 
@@ -86,6 +88,7 @@ class MainWindow(QMainWindow):
         # Before there are children: dressing three hundred of them again is slow.
         self._on_theme_changed(Theme.current())
         notifier().changed.connect(self._on_theme_changed)
+        self._coming = False
         self._controller, self._errands, self._settings = controller, errands, settings
         self._closing = self._finished_closing = self._is_painted = False
         self._replaying = False
@@ -122,10 +125,12 @@ class MainWindow(QMainWindow):
 
     @Slot()
     def _on_beginning(self) -> None:
-        self._begin()
+        # The last run stays until the new one starts: a load may fail before that.
+        self._coming = True
+        self.page.banners.clear()
 
     def _begin(self, *, recorded: bool = False) -> None:
-        self._replaying = recorded
+        self._replaying, self._coming = recorded, False
         self.traces.desk.begin(recorded=recorded)
         self._show_badge("")
         self.page.banners.clear()
@@ -172,6 +177,9 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_event(self, event: Event) -> None:
+        if self._coming and isinstance(event, RunStarted | RaceStarted):
+            self._coming = False
+            self._begin()
         self._status.on_event(event)
         self.traces.desk.add(event)
         match event:
