@@ -449,3 +449,25 @@ def test_the_recorded_demo_opens_without_a_model(
     fast = window.page.lanes[Lane.SPECULATIVE].tokens
     assert len(fast.toPlainText()) > 100
     assert window.page.lanes[Lane.PLAIN].isVisible()
+
+
+def test_a_run_that_cannot_start_leaves_the_last_one(
+    qtbot, application, window, monkeypatch
+):
+    with qtbot.waitSignal(application.controller.finished, timeout=10_000):
+        window.run_desk.run()
+    lane = window.page.lanes[Lane.SPECULATIVE].tokens
+    text, before = lane.toPlainText(), rounds(window)
+    assert text
+    assert before
+
+    def refuse(self, request, control):
+        raise DeviceMemoryError("It needs 9 GB and 2 GB are free; lower the tokens.")
+        yield
+
+    monkeypatch.setattr(ScriptedSession, "run", refuse)
+    with qtbot.waitSignal(application.controller.finished, timeout=10_000):
+        window.run_desk.run()
+    assert any("9 GB" in sentence for sentence in banners(window))
+    assert lane.toPlainText() == text
+    assert rounds(window) == before
