@@ -209,6 +209,40 @@ class LoadProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class RoundOverhead:
+    """What a round costs beside its models' steps.
+
+    Attributes:
+        round_ms: of every round: judging, drawing, records, text.
+        proposal_ms: for each proposed token on top.
+    """
+
+    round_ms: float
+    proposal_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class StepCosts:
+    """What the steps of a pair cost, measured once when it was loaded.
+
+    Attributes:
+        rows: numbers of rows, rising from 1.
+        target_ms: a step of the target at each of ``rows``.
+        draft_ms: a step of the draft at one row; 0 for a drafter without weights.
+        draft_two_rows_ms: the same at two rows, as after a full acceptance.
+        greedy: overhead of a round at temperature 0.
+        sampled: overhead of a round above it.
+    """
+
+    rows: tuple[int, ...]
+    target_ms: tuple[float, ...]
+    draft_ms: float
+    draft_two_rows_ms: float
+    greedy: RoundOverhead
+    sampled: RoundOverhead
+
+
+@dataclass(frozen=True, slots=True)
 class PairLoaded:
     """The pair is ready.
 
@@ -216,11 +250,13 @@ class PairLoaded:
         target: the target's facts.
         draft: the drafter's facts, or None when decoding is plain.
         notes: sentences that a person should know (device, tokenizer, kernels).
+        costs: of its steps; None when decoding is plain.
     """
 
     target: ModelFacts
     draft: ModelFacts | None
     notes: tuple[str, ...] = ()
+    costs: StepCosts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +272,8 @@ class RunStarted:
         draft: the drafter's facts; None in the plain lane.
         prompt: the prompt's tokens, origin PROMPT.
         warm_up: this repeat is discarded.
+        costs: of the pair's steps, from which an automatic K is chosen; None in the
+            plain lane.
     """
 
     run_id: str
@@ -246,6 +284,7 @@ class RunStarted:
     draft: ModelFacts | None
     prompt: tuple[TokenOutcome, ...]
     warm_up: bool = False
+    costs: StepCosts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,6 +354,8 @@ class RoundFinished:
         clock_ms: the lane's own clock at the end, prefill not counted.
         held_characters: characters at the end of the text so far that must not be
             shown yet, since a stop string may be growing in them.
+        auto_lookahead: the K that was chosen for this round where K is automatic, else
+            None; a drafter may propose fewer.
     """
 
     run_id: str
@@ -332,6 +373,7 @@ class RoundFinished:
     other_ms: float
     clock_ms: float
     held_characters: int = 0
+    auto_lookahead: int | None = None
 
     @property
     def round_ms(self) -> float:

@@ -8,6 +8,7 @@ work in their own thread, and not pulling is pausing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.background import with_progress
@@ -21,7 +22,8 @@ from core.config import (
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import Event, Lane, LoadProgress, ModelFacts, PairLoaded
-from core.lab.checks import ChecksFinished, CheckStarted
+from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
+from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
 
@@ -226,7 +228,7 @@ class Session:
 
     def verify(
         self, request: DecodingRequest, control: Control, *, mutant: str | None = None
-    ) -> Iterator[CheckStarted | ChecksFinished | LoadProgress]:
+    ) -> Iterator[CheckStarted | CheckFinished | ChecksFinished | LoadProgress]:
         """Check that the loaded pair is lossless on this prompt.
 
         Args:
@@ -290,6 +292,35 @@ class Session:
                     should_stop=control.should_stop,
                 )
                 yield from bench.events()
+
+    def sweep(
+        self,
+        plan: SweepPlan,
+        control: Control,
+        *,
+        run_id: str = "sweep",
+        out: Path | None = None,
+    ) -> Iterator[SweepEvent]:
+        """Measure the pair at every K and temperature of ``plan``, beside plain.
+
+        Yields SweepStarted, then SweepProgress before every decoding and CellFinished
+        after every turn, then SweepFinished, also when it was cancelled. What is
+        measured is kept in a file, so that the same sweep goes on where it ended.
+
+        Args:
+            plan: the grid.
+            control: stops it, between rounds.
+            run_id: names it in its events.
+            out: file for the results; None for one in the user's data folder, named by
+                pair, settings and machine.
+
+        Raises:
+            CoreError: if no pair is loaded, there are no prompts of a kind, or the file
+                cannot be read or written.
+        """
+        self._require_drafter("A sweep")
+        raise NotImplementedError
+        yield
 
     def _require_drafter(self, what: str) -> None:
         self._require_target()
