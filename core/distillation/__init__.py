@@ -1,0 +1,1 @@
+"""Making a small draft for a target: its own answers, a student, a card."""
