@@ -17,7 +17,7 @@ from core.cli.options import (
 from core.cli.work import interruptible, load
 from core.codec import encode
 from core.control import Control
-from core.lab.checks import Check, ChecksFinished, CheckStarted
+from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.session import Session
 
 
@@ -43,6 +43,8 @@ def main(options: argparse.Namespace) -> int:
             match event:
                 case CheckStarted():
                     print(f"Checking: {event.name}", file=sys.stderr)
+                case CheckFinished():
+                    pass  # all of them come together at the end
                 case ChecksFinished():
                     found = event
                 case _:

@@ -53,6 +53,17 @@ class CheckStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckFinished:
+    """One check is done.
+
+    Attributes:
+        check: what it found.
+    """
+
+    check: Check
+
+
+@dataclass(frozen=True, slots=True)
 class ChecksFinished:
     """All checks are done.
 

@@ -31,7 +31,7 @@ from core.events import (
 )
 from core.lab import statistics
 from core.lab.batched import Tree, sample, warped_rows
-from core.lab.checks import Check, ChecksFinished, CheckStarted
+from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.lab.enumeration import output_law, total_variation
 from core.lab.logit_tree import ROOT, best_candidates, read_tree
 from core.lab.mutants import MUTANTS
@@ -46,7 +46,7 @@ FEWEST_SAMPLES, MOST_SAMPLES = 100_000, 1_600_000
 IDENTITY_TOKENS = 64
 WARM = 0.8  # temperature of the checks above 0, unless the settings have one
 
-Event = CheckStarted | ChecksFinished
+Event = CheckStarted | CheckFinished | ChecksFinished
 Applied = Callable[[], AbstractContextManager[None]]
 
 
@@ -84,7 +84,7 @@ def verify(
         should_stop: asked between checks and rounds.
 
     Yields:
-        CheckStarted before each check, ChecksFinished at the end.
+        CheckStarted and CheckFinished for each check, ChecksFinished at the end.
     """
     applied = MUTANTS[mutant].applied if mutant else contextlib.nullcontext
     pair, done = _Pair(plan, draft, applied, should_stop), []
@@ -97,6 +97,7 @@ def verify(
         found = check(pair)
         seconds = time.perf_counter() - begin
         done.append(dataclasses.replace(found, name=name, seconds=seconds))
+        yield CheckFinished(done[-1])
     passed = len(done) == len(CHECKS) and all(check.passed for check in done)
     yield ChecksFinished(tuple(done), passed, cancelled=should_stop())
 

@@ -8,7 +8,7 @@ from core.config import DecodingConfig
 from core.decoding.lane import LanePlan
 from core.drafters.draft_model import DraftModel
 from core.events import Lane
-from core.lab.checks import ChecksFinished, CheckStarted
+from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
 from core.lab.exactness import CHECKS, POWER, verify
 from core.lab.mutants import MUTANTS
 from core.lab.table_model import NumberTokenizer
@@ -34,7 +34,9 @@ def _plan(new_drafter=None, **changes) -> LanePlan:
 
 def _result(*arguments, **options) -> ChecksFinished:
     *started, finished = verify(*arguments, **options)
-    assert all(isinstance(event, CheckStarted) for event in started)
+    assert [type(event) for event in started[:2]] == [CheckStarted, CheckFinished]
+    done = [event.check for event in started if isinstance(event, CheckFinished)]
+    assert tuple(done) == finished.checks
     return finished
 
 
