@@ -8,6 +8,7 @@ work in their own thread, and not pulling is pausing.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -237,10 +238,11 @@ class Session:
             mutant: a wrong variant (core.lab.mutants) that the checks must fail on.
 
         Raises:
-            CoreError: if nothing is loaded, or the mutant is not known.
+            CoreError: if nothing is loaded, the mutant is not known, or the caches do
+                not fit.
         """
         self._require_drafter("Verifying")
-        from core.lab.exactness import verify
+        from core.lab.exactness import longest_run, verify
         from core.lab.mutants import MUTANTS
 
         if mutant is not None and mutant not in MUTANTS:
@@ -248,6 +250,8 @@ class Session:
             raise ConfigurationError(f"No mutant is called {mutant!r}; choose {known}.")
         plan = self._plan(request, Lane.SPECULATIVE)
         draft = self._draft.model if self._draft else None
+        longest = replace(request, config=longest_run(request.config))
+        self._require_caches(len(plan.prompt_ids), longest, racing=False)
         yield from self._wait()
         with DEVICE_LOCK.acquire("a verification", control.should_stop) as held:
             if held:

@@ -102,6 +102,12 @@ def verify(
     yield ChecksFinished(tuple(done), passed, cancelled=should_stop())
 
 
+def longest_run(settings: DecodingConfig) -> DecodingConfig:
+    """Return settings whose run needs the most memory of all that is checked."""
+    limit = min(IDENTITY_TOKENS, settings.max_new_tokens)
+    return dataclasses.replace(settings, max_new_tokens=limit)
+
+
 def _check(passed: bool, statistic: float, samples: int, detail: str) -> Check:
     return Check("", passed, statistic, None, samples, None, 0.0, detail)
 
@@ -129,10 +135,8 @@ def _identity(pair: _Pair, settings: DecodingConfig) -> Check:
 
     The end token is ignored, so that a short answer is no short check.
     """
-    limit = min(IDENTITY_TOKENS, settings.max_new_tokens)
     settings = dataclasses.replace(
-        settings,
-        max_new_tokens=limit,
+        longest_run(settings),
         lookahead=max(1, settings.lookahead),
         ignore_eos=True,
         stop=(),

@@ -225,8 +225,8 @@ def resident() -> int:
     return psutil.Process().memory_info().rss
 
 
-@pytest.mark.parametrize("racing", [False, True])
-def test_caches_that_do_not_fit_are_refused_before_they_are_made(tmp_path, racing):
+@pytest.mark.parametrize("work", [Session.run, Session.race, Session.verify])
+def test_caches_that_do_not_fit_are_refused_before_they_are_made(tmp_path, work):
     """H22: a context of ten million positions, and a prompt that fills the memory."""
     wide = {"head_dim": 1024, "num_key_value_heads": 4}
     target = checkpoint(tmp_path / "t", max_position_embeddings=10**7, **wide)
@@ -237,9 +237,8 @@ def test_caches_that_do_not_fit_are_refused_before_they_are_made(tmp_path, racin
     before = resident()
     config = DecodingConfig(max_new_tokens=16)
     request = DecodingRequest("run", prompt, config, use_chat_template=False)
-    start = session.race if racing else session.run
     with pytest.raises(DeviceMemoryError) as caught:
-        list(start(request, Control(config)))
+        list(work(session, request, Control(config)))
     check_sentence(caught.value, "need", "free", "shorten the prompt")
     assert caught.value.facts["needed"] > caught.value.facts["free"] > 0
     assert resident() - before < 50 * MEBIBYTE
