@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from core.checkpoints.draft_head import read_draft_head
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.families import check_config
 from core.checkpoints.names import label
@@ -37,7 +38,8 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
     config = _read_config(folder)
     check_config(label(folder), config)
     weights = read_weights(_weights(folder))
-    text = text_config(config)
+    text, known = text_config(config), tokenizer_size(folder)
+    rows = _head_rows(weights) or _number(text, "vocab_size")
     return CheckpointFacts(
         kind=CheckpointKind.FOLDER,
         reference=str(folder),
@@ -47,8 +49,8 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
         num_parameters=weights.num_parameters,
         num_layers=_number(text, "num_hidden_layers", "n_layer", "n_layers"),
         hidden_size=_number(text, "hidden_size", "n_embd", "d_model"),
-        vocabulary_size=_head_rows(weights) or _number(text, "vocab_size"),
-        tokenizer_size=tokenizer_size(folder),
+        vocabulary_size=rows,
+        tokenizer_size=known,
         context_length=_number(text, *_CONTEXT_KEYS) or NO_LIMIT,
         dtype=weights.dtype,
         size_bytes=weights.size_bytes,
@@ -56,6 +58,7 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
         has_chat_template=_has_template(folder),
         licence=_licence(folder),
         quantization=_quantization(config),
+        draft_head_size=len(read_draft_head(folder, min(rows, known)) or ()),
     )
 
 

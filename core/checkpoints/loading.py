@@ -9,6 +9,7 @@ from typing import Any
 
 from core.checkpoints import demo, hub, layer_skipping
 from core.checkpoints.devices import Placement, free_bytes, place
+from core.checkpoints.draft_head import read_draft_head
 from core.checkpoints.end_tokens import eos_ids_of, special_ids_of
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.failures import release, translated
@@ -34,6 +35,7 @@ class LoadedModel:
         context_length: positions that the model was made for.
         vocabulary_size: ids that may be emitted: known to the tokenizer and the head.
         head_rows: rows of the output head, padding included.
+        head_ids: the ids that its logits stand for, rising; None for every id in turn.
         device: where it is.
         dtype: of its weights.
     """
@@ -48,6 +50,12 @@ class LoadedModel:
     head_rows: int
     device: str
     dtype: str
+    head_ids: tuple[int, ...] | None = None
+
+    def serves(self, *, drafts: bool) -> bool:
+        """Return whether it is loaded as a target, or a draft, would be."""
+        sliced = self.head_ids is not None
+        return sliced == (drafts and self.facts.draft_head_size > 0)
 
 
 def load_model(
@@ -56,6 +64,7 @@ def load_model(
     should_stop: ShouldStop = never,
     *,
     allow_download: bool = False,
+    drafts: bool = False,
 ) -> LoadedModel:
     """Load the checkpoint that ``config`` names.
 
@@ -65,6 +74,7 @@ def load_model(
         should_stop: asked between the stages.
         allow_download: fetch it if it is not on this machine. Without it the network is
             never touched.
+        drafts: it will propose only, so its head may be cut to the ids it names.
 
     Raises:
         Cancelled: if the person asked to stop; the memory is given back.
@@ -81,7 +91,7 @@ def load_model(
     require_room(facts, placement.dtype, placement.device, free_bytes(placement.device))
     try:
         with translated(facts, placement):
-            return _load(facts, placement, work)
+            return _load(facts, placement, work, drafts)
     except BaseException as error:
         # A traceback keeps every frame's tensors alive for as long as the error lives.
         release(error)
@@ -120,7 +130,9 @@ def _is_complete(reference: str) -> bool:
     return True
 
 
-def _load(facts: CheckpointFacts, placement: Placement, work: Work) -> LoadedModel:
+def _load(
+    facts: CheckpointFacts, placement: Placement, work: Work, drafts: bool
+) -> LoadedModel:
     from core.runtime.models import wrap_model
 
     if facts.kind is CheckpointKind.DEMO and not facts.path:
@@ -131,6 +143,7 @@ def _load(facts: CheckpointFacts, placement: Placement, work: Work) -> LoadedMod
     hf_model = read_weights(facts, placement)
     head_rows = hf_model.get_output_embeddings().weight.shape[0]
     vocabulary_size = min(facts.tokenizer_size, head_rows)
+    head_ids = _head_ids(facts, hf_model, vocabulary_size) if drafts else None
     work.check()
     model = wrap_model(
         hf_model,
@@ -139,6 +152,7 @@ def _load(facts: CheckpointFacts, placement: Placement, work: Work) -> LoadedMod
         vocabulary_size=vocabulary_size,
         device=placement.device,
         dtype=placement.dtype,
+        head_ids=head_ids,
         progress=work.report,
     )
     work.check()
@@ -153,7 +167,18 @@ def _load(facts: CheckpointFacts, placement: Placement, work: Work) -> LoadedMod
         head_rows=head_rows,
         device=placement.device,
         dtype=placement.dtype,
+        head_ids=head_ids,
     )
+
+
+def _head_ids(
+    facts: CheckpointFacts, hf_model: Any, vocabulary_size: int
+) -> tuple[int, ...] | None:
+    from core.runtime.sliced_head import can_slice
+
+    if not can_slice(hf_model):
+        return None
+    return read_draft_head(Path(facts.path), vocabulary_size)
 
 
 def _derive(facts: CheckpointFacts, work: Work) -> CheckpointFacts:

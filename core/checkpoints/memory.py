@@ -70,7 +70,7 @@ def estimate(
     caches = (2 if racing else 1) * _cache_bytes(target, capacity, own)
     logits = _logits_bytes(target, draft, lookahead)
     if draft is not None:
-        weights += weight_bytes(draft, other)
+        weights += weight_bytes(draft, other) + _sliced_head_bytes(draft, other)
         caches += _cache_bytes(draft, capacity, other)
     scratch = _GPU_SCRATCH if _on_gpu(device) else 0
     total = weights + caches + logits + scratch
@@ -82,6 +82,11 @@ def weight_bytes(facts: CheckpointFacts, dtype: str) -> int:
     if facts.quantization in _STAYS_PACKED:
         return facts.size_bytes
     return facts.num_parameters * _SIZES[dtype]
+
+
+def _sliced_head_bytes(draft: CheckpointFacts, dtype: str) -> int:
+    """Return the copy of a head's rows; as a rule the whole matrix is the embedding."""
+    return draft.draft_head_size * draft.hidden_size * _SIZES[dtype]
 
 
 def require_room(facts: CheckpointFacts, dtype: str, device: str, free: int) -> None:

@@ -6,21 +6,31 @@ heads does not: rows beyond the tokenizer are padding and are masked.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from core.checkpoints import demo
 from core.checkpoints.facts import CheckpointFacts
-from core.checkpoints.vocabulary import Vocabulary, read_vocabulary
+from core.checkpoints.vocabulary import FileVersion, Vocabulary, read, version_of
 from core.errors import VocabularyMismatchError
 
 _NAMED = 3
 _LARGE_DRAFT = 0.8  # of the target's parameters: no speed-up is to be expected
 
 Difference = tuple[int, str, str]
+
+
+class Fit(StrEnum):
+    """How well a draft fits, in the words that people read."""
+
+    FITS = "fits"
+    NOTED = "fits with a note"
+    NOT = "does not fit"
 
 
 class HasFacts(Protocol):
@@ -48,6 +58,30 @@ class PairVerdict:
     notes: tuple[str, ...] = ()
     differing: tuple[Difference, ...] = ()
 
+    @property
+    def fit(self) -> Fit:
+        """The verdict in one of three words."""
+        if not self.fits:
+            return Fit.NOT
+        return Fit.NOTED if self.notes else Fit.FITS
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """What two vocabularies say of each other.
+
+    Attributes:
+        differing: the first ids that mean another text token.
+        renamed: how many control tokens have another name.
+        ours: ids that only the target knows.
+        theirs: ids that only the draft knows.
+    """
+
+    differing: tuple[Difference, ...]
+    renamed: int
+    ours: tuple[int, ...]
+    theirs: tuple[int, ...]
+
 
 def judge_pair(
     target: CheckpointFacts | HasFacts, draft: CheckpointFacts | HasFacts
@@ -65,12 +99,25 @@ def judge_pair(
     problems = tuple(f.problem for f in (first, second) if f.problem)
     if problems:
         return PairVerdict(False, problems)
-    ours, theirs = read_vocabulary(_path(first)), read_vocabulary(_path(second))
-    differing = tuple(islice(_differing(ours, theirs), _NAMED))
-    if differing:
-        return PairVerdict(False, (_reason(first, second, differing),), (), differing)
-    notes = (*_token_notes(first, second, ours, theirs), *_size_notes(first, second))
+    found = _compare(version_of(_path(first)), version_of(_path(second)))
+    if found.differing:
+        reason = _reason(first, second, found.differing)
+        return PairVerdict(False, (reason,), (), found.differing)
+    if first.path and _path(first).resolve() == _path(second).resolve():
+        return PairVerdict(True, (), (_same_note(first),))
+    notes = (*_token_notes(first, second, found), *_size_notes(first, second))
     return PairVerdict(True, (), notes)
+
+
+@functools.lru_cache(maxsize=1024)  # both versions are part of what it is kept under
+def _compare(target: FileVersion, draft: FileVersion) -> _Comparison:
+    ours, theirs = read(target), read(draft)
+    return _Comparison(
+        tuple(islice(_differing(ours, theirs), _NAMED)),
+        sum(1 for _ in _unequal(ours, theirs)),
+        tuple(sorted(ours.tokens.keys() - theirs.tokens.keys())),
+        tuple(sorted(theirs.tokens.keys() - ours.tokens.keys())),
+    )
 
 
 def require_fit(verdict: PairVerdict) -> None:
@@ -118,26 +165,32 @@ def _reason(
 
 
 def _token_notes(
-    target: CheckpointFacts,
-    draft: CheckpointFacts,
-    ours: Vocabulary,
-    theirs: Vocabulary,
+    target: CheckpointFacts, draft: CheckpointFacts, found: _Comparison
 ) -> Iterator[str]:
-    renamed = sum(1 for _ in _unequal(ours, theirs))
-    if renamed:
-        yield f"{renamed} control tokens have other names in the draft {draft.name}."
+    if found.renamed:
+        yield (
+            f"{found.renamed} control tokens have other names in the draft "
+            f"{draft.name}."
+        )
     for more, less, extra in (
-        (target, draft, ours.tokens.keys() - theirs.tokens.keys()),
-        (draft, target, theirs.tokens.keys() - ours.tokens.keys()),
+        (target, draft, found.ours),
+        (draft, target, found.theirs),
     ):
         if extra:
-            yield _extra_note(more.name, less.name, sorted(extra))
+            yield _extra_note(more.name, less.name, extra)
 
 
-def _extra_note(more: str, less: str, extra: list[int]) -> str:
+def _extra_note(more: str, less: str, extra: tuple[int, ...]) -> str:
     ids = f"id {extra[0]}" if len(extra) == 1 else f"ids {extra[0]} to {extra[-1]}"
     plural = "token" if len(extra) == 1 else "tokens"
     return f"{more} knows {len(extra)} {plural} more than {less} ({ids})."
+
+
+def _same_note(target: CheckpointFacts) -> str:
+    return (
+        f"Draft and target are both {target.name}: it is loaded once, every greedy "
+        "proposal is accepted, and none can come faster than the target's own tokens."
+    )
 
 
 def _size_notes(target: CheckpointFacts, draft: CheckpointFacts) -> Iterator[str]:

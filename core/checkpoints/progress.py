@@ -67,4 +67,6 @@ def megabytes(num_bytes: int) -> str:
     """Return a size as people read it, for example ``98 MB`` or ``1.5 GB``."""
     if num_bytes >= 1e9:
         return f"{num_bytes / 1e9:.1f} GB"
+    if 0 < num_bytes < 1e6:
+        return f"{num_bytes / 1e3:.0f} kB"
     return f"{num_bytes / 1e6:.0f} MB"

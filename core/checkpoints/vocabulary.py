@@ -35,13 +35,47 @@ class Vocabulary:
         return max(self.tokens, default=-1) + 1
 
 
+@dataclass(frozen=True, slots=True)
+class FileVersion:
+    """A checkpoint's vocabulary file as it is on the disk right now.
+
+    Whatever is remembered about a vocabulary is remembered under this, so that nothing
+    outlives a change of the file. The change time cannot be set back by a copy.
+    """
+
+    path: Path
+    source: Path
+    inode: int
+    size: int
+    modified_ns: int
+    changed_ns: int
+
+
+def version_of(path: Path) -> FileVersion:
+    """Return the present version of the vocabulary of a folder or GGUF file.
+
+    Raises:
+        ModelLoadError: if it has none.
+    """
+    source = path if path.is_file() else _source(path)
+    status = source.stat()
+    return FileVersion(
+        path,
+        source,
+        status.st_ino,
+        status.st_size,
+        status.st_mtime_ns,
+        status.st_ctime_ns,
+    )
+
+
 def read_vocabulary(path: Path) -> Vocabulary:
     """Return the vocabulary of a checkpoint folder or a GGUF file.
 
     Raises:
         ModelLoadError: if it has none, or one that cannot be read.
     """
-    return _read(*_key(path))
+    return read(version_of(path))
 
 
 def tokenizer_size(path: Path) -> int:
@@ -50,7 +84,7 @@ def tokenizer_size(path: Path) -> int:
     Raises:
         ModelLoadError: if it has none, or one that cannot be read.
     """
-    return _size(*_key(path))
+    return _size(version_of(path))
 
 
 def read_json(file: Path) -> Any:
@@ -70,13 +104,6 @@ def read_json(file: Path) -> Any:
         ) from error
 
 
-def _key(path: Path) -> tuple[Path, Path, int, int]:
-    """Return what a vocabulary is remembered under: file and version."""
-    source = path if path.is_file() else _source(path)
-    status = source.stat()
-    return path, source, status.st_mtime_ns, status.st_size
-
-
 def _source(folder: Path) -> Path:
     """Return the file that the vocabulary of ``folder`` is read from."""
     for name in ("tokenizer.json", "tokenizer.model", "vocab.json"):
@@ -90,13 +117,18 @@ def _source(folder: Path) -> Path:
 
 
 @functools.lru_cache(maxsize=256)
-def _size(*key: Any) -> int:
-    return _read(*key).size
+def _size(version: FileVersion) -> int:
+    return read(version).size
 
 
 @functools.lru_cache(maxsize=4)  # a vocabulary takes tens of megabytes
-def _read(path: Path, source: Path, mtime_ns: int, size: int) -> Vocabulary:
-    """Read once per version of the file."""
+def read(version: FileVersion) -> Vocabulary:
+    """Return the vocabulary of a version of a file, read once.
+
+    Raises:
+        ModelLoadError: if it cannot be read.
+    """
+    path, source = version.path, version.source
     if source.suffix == ".gguf":
         return _from_gguf(source)
     try:

@@ -74,16 +74,21 @@ def edit_config(folder: Path, **changes) -> None:
     file.write_text(json.dumps({k: v for k, v in config.items() if v is not None}))
 
 
-def make_gguf(file: Path, *, architecture: str = "llama") -> Path:
-    """Write a tiny random GGUF model with a byte-level tokenizer."""
-    from gguf import GGUFWriter
+def make_gguf(
+    file: Path, *, architecture: str = "llama", kind: str = "F32", context: int = 64
+) -> Path:
+    """Write a tiny random GGUF model with a byte-level tokenizer.
+
+    Its matrices are stored in ``kind``, a ggml type such as Q8_0.
+    """
+    from gguf import GGMLQuantizationType, GGUFWriter, quantize
 
     tokens = list(byte_tokens())
     writer = GGUFWriter(file, architecture)
-    writer.add_context_length(64)
+    writer.add_context_length(context)
     writer.add_embedding_length(32)
     writer.add_block_count(2)
-    writer.add_feed_forward_length(48)
+    writer.add_feed_forward_length(64)
     writer.add_head_count(4)
     writer.add_head_count_kv(2)
     writer.add_layer_norm_rms_eps(1e-5)
@@ -100,7 +105,9 @@ def make_gguf(file: Path, *, architecture: str = "llama") -> Path:
     writer.add_chat_template(TEMPLATE)
     for name, shape in _tensors(len(tokens)).items():
         rng = np.random.default_rng(len(name))
-        writer.add_tensor(name, rng.normal(0, 0.1, shape).astype(np.float32))
+        values = rng.normal(0, 0.1, shape).astype(np.float32)
+        stored = GGMLQuantizationType[kind if len(shape) > 1 else "F32"]
+        writer.add_tensor(name, quantize(values, stored), raw_dtype=stored)
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
@@ -122,9 +129,9 @@ def _tensors(rows: int) -> dict[str, tuple[int, ...]]:
             f"blk.{i}.attn_k.weight": (16, 32),
             f"blk.{i}.attn_v.weight": (16, 32),
             f"blk.{i}.attn_output.weight": (32, 32),
-            f"blk.{i}.ffn_gate.weight": (48, 32),
-            f"blk.{i}.ffn_up.weight": (48, 32),
-            f"blk.{i}.ffn_down.weight": (32, 48),
+            f"blk.{i}.ffn_gate.weight": (64, 32),
+            f"blk.{i}.ffn_up.weight": (64, 32),
+            f"blk.{i}.ffn_down.weight": (32, 64),
         }
     return shapes
 

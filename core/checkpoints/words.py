@@ -1,0 +1,50 @@
+"""Facts of checkpoints as people read them."""
+
+from __future__ import annotations
+
+from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.folder_inspection import NO_LIMIT
+from core.checkpoints.progress import megabytes
+
+
+def parameters(number: int) -> str:
+    """Return a number of parameters, for example ``135 M`` or ``7.2 B``."""
+    for size, unit in ((1e9, "B"), (1e6, "M"), (1e3, "K")):
+        if number >= size:
+            digits = 1 if number < 10 * size else 0
+            return f"{number / size:.{digits}f} {unit}"
+    return str(number)
+
+
+def size_ratio(ratio: float) -> str:
+    """Return a draft's size over the target's, for example ``12 % of``."""
+    return f"{ratio:,.1f} times" if ratio > 2 else f"{ratio:.0%} of".replace("%", " %")
+
+
+def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:
+    """Return everything that is known of a checkpoint as (name, value) rows."""
+    if facts.problem:
+        return ()
+    context = f"{facts.context_length:,} tokens"
+    packed = f", packed as {facts.quantization}" if facts.quantization else ""
+    return (
+        ("Architecture", facts.architecture),
+        (
+            "Parameters",
+            f"{parameters(facts.num_parameters)} ({facts.num_parameters:,})",
+        ),
+        ("Layers", f"{facts.num_layers}"),
+        ("Width", f"{facts.hidden_size:,}"),
+        ("Vocabulary", _vocabulary(facts)),
+        ("Context", "no limit" if facts.context_length == NO_LIMIT else context),
+        ("Stored as", f"{facts.dtype}{packed}"),
+        ("Size on disk", megabytes(facts.size_bytes)),
+        ("Licence", facts.licence or "not stated"),
+        ("Chat template", "yes" if facts.has_chat_template else "no"),
+    )
+
+
+def _vocabulary(facts: CheckpointFacts) -> str:
+    tokens = f"{facts.tokenizer_size:,} tokens"
+    padding = facts.vocabulary_size - facts.tokenizer_size
+    return f"{tokens}, {padding:,} rows of padding" if padding > 0 else tokens

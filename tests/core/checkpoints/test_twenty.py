@@ -1,0 +1,108 @@
+"""Twenty checkpoints in a folder: each decodes, or says exactly why not (issue 7)."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tiny_checkpoints import check_sentence
+from twenty import DECODES, GGUF, NAMES, REFUSED, STRANGER, TARGET, make_twenty
+
+from core import cli
+from core.checkpoints.pairing import Fit
+from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+from core.errors import CoreError, VocabularyMismatchError
+from core.session import Session
+from tests.core.tiny_sessions import decode, load
+
+pytestmark = pytest.mark.slow
+GREEDY = DecodingConfig(max_new_tokens=12, lookahead=3, ignore_eos=True)
+USABLE = (*DECODES, *(f"{name}.gguf" for name in GGUF))
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory):
+    return make_twenty(tmp_path_factory.mktemp("twenty"))
+
+
+@pytest.fixture
+def listed(folder, capsys) -> dict[str, dict]:
+    """What ``draftrace models FOLDER --target … --json`` prints, by name, in order."""
+    target = str(folder / TARGET)
+    assert cli.main(["models", str(folder), "--target", target, "--json"]) == cli.DONE
+    models = json.loads(capsys.readouterr().out)["models"]
+    return {m["name"]: m for m in models if m["place"] == str(folder)}
+
+
+def _model(path) -> ModelConfig:
+    return ModelConfig(str(path), "cpu", "float32")
+
+
+def _pair(target, draft=None) -> PairConfig:
+    if draft is None:
+        return PairConfig(_model(target), DrafterKind.LOOKUP)
+    return PairConfig(_model(target), DrafterKind.CHECKPOINT, _model(draft))
+
+
+def test_all_twenty_are_listed_with_a_verdict(listed):
+    assert len(NAMES) == 20
+    assert set(listed) == NAMES
+    fits = {name: Fit(m["verdict"]["fit"]) for name, m in listed.items()}
+    assert {n for n, f in fits.items() if f is Fit.NOT} == {*REFUSED, STRANGER}
+    assert fits[TARGET] is Fit.NOTED  # the target as its own draft
+    differing = listed[STRANGER]["verdict"]["differing"]
+    assert [d["id"] for d in differing] == [1, 2, 3]
+
+
+def test_the_list_is_sorted_by_fit_then_by_size(listed):
+    order = [Fit.FITS, Fit.NOTED, Fit.NOT]
+    keys = [
+        (order.index(m["verdict"]["fit"]), m["verdict"]["size_ratio"] or 1e9)
+        for m in listed.values()
+    ]
+    assert keys == sorted(keys)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_used_has_its_sentence(folder, listed, name):
+    entry = listed[name]
+    assert not entry["usable"]
+    assert entry["verdict"]["reasons"] == [entry["problem"]]
+    with pytest.raises(CoreError) as caught:
+        load(Session(), _pair(folder / name))
+    assert check_sentence(caught.value, *REFUSED[name]) == entry["problem"]
+
+
+def test_other_tokens_are_refused_as_a_draft_and_decode_alone(folder, listed):
+    session = Session()
+    with pytest.raises(VocabularyMismatchError) as caught:
+        load(session, _pair(folder / TARGET, folder / STRANGER))
+    assert [caught.value.sentence] == listed[STRANGER]["verdict"]["reasons"]
+    load(session, _pair(folder / STRANGER))
+    assert decode(session, GREEDY).counts.emitted == GREEDY.max_new_tokens
+
+
+@pytest.fixture(scope="module")
+def plain_text(folder) -> tuple[int, ...]:
+    """The target's own greedy tokens."""
+    session = Session()
+    load(session, PairConfig(_model(folder / TARGET)))
+    return decode(session, GREEDY).tokens
+
+
+@pytest.mark.parametrize("name", USABLE)
+def test_every_usable_one_drafts_losslessly_for_the_target(folder, plain_text, name):
+    session = Session()
+    load(session, _pair(folder / TARGET, folder / name))
+    found = decode(session, GREEDY)
+    assert found.tokens == plain_text
+    assert found.counts.drafted > 0
+
+
+@pytest.mark.parametrize("name", [n for n in USABLE if n != TARGET])
+def test_every_usable_one_decodes_as_a_target(folder, name):
+    session = Session()
+    load(session, PairConfig(_model(folder / name)))
+    before = decode(session, GREEDY).tokens
+    load(session, _pair(folder / name, folder / TARGET))
+    assert decode(session, GREEDY).tokens == before
