@@ -16,6 +16,8 @@ from app.decode_page import DecodePage
 from app.errands import Errands
 from app.generation_worker import Failure
 from app.help_desk import HelpDesk
+from app.lab_desk import LabDesk
+from app.lab_page import LabPage
 from app.menus import Actions
 from app.pair_desk import PairDesk
 from app.panel_style import panel_stylesheet
@@ -23,7 +25,7 @@ from app.panels.decoding_panel import Phase
 from app.panels.parts import column_in
 from app.panels.top_bar import TopBar
 from app.prompt_desk import PromptDesk
-from app.run_controller import RunController, State
+from app.run_controller import Finding, RunController, State
 from app.run_desk import RunDesk
 from app.run_status import RunStatus
 from app.settings import AppSettings
@@ -94,13 +96,16 @@ class MainWindow(QMainWindow):
         self._replaying = False
         self._lender: QWidget | None = None
         self._status, self._new_round = RunStatus(), False
-        self.bar, self.page = TopBar(), DecodePage()
+        self.bar, self.page, self.lab = TopBar(), DecodePage(), LabPage()
         self.actions_ = Actions(self)
         self.pages = QStackedWidget()
         self.traces = TraceActions(self, errands, settings.folder)
         config = self.page.decoding.config
         self.pair_desk = PairDesk(self.page.pair, config, errands, self)
         self.run_desk = RunDesk(self.page, controller, self.pair_desk, self)
+        self.lab_desk = LabDesk(
+            self.lab, self.page, controller, self.pair_desk, self.run_desk
+        )
         self.help_desk = HelpDesk(self, errands)
         self.prompt_desk = PromptDesk(self.page.prompt, controller, errands, self)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
@@ -185,6 +190,7 @@ class MainWindow(QMainWindow):
         match event:
             case LoadProgress():
                 self.page.strip.show_progress(event)
+                self.lab.on_finding(event)
             case PairLoaded():
                 self.page.strip.hide()
                 if not self._replaying:  # the recording's pair is not the one chosen
@@ -200,6 +206,10 @@ class MainWindow(QMainWindow):
         if not isinstance(event, LoadProgress | PairLoaded):
             self.page.on_event(event)
 
+    @Slot(object)
+    def _on_finding(self, finding: Finding) -> None:
+        self._status.say(self.lab.on_finding(finding))
+
     @Slot()
     def _on_drained(self) -> None:
         paused = self._controller.state is State.PAUSED
@@ -212,7 +222,8 @@ class MainWindow(QMainWindow):
 
     @Slot(str, str)
     def _on_failed(self, sentence: str, detail: str) -> None:
-        self.page.banners.show_error(sentence, detail)
+        page = self.lab if self._controller.in_lab else self.page
+        page.banners.show_error(sentence, detail)
         self.bar.show_status("Ready")
         self._keep_trace()
 
@@ -228,6 +239,8 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_finished(self) -> None:
         self.page.strip.hide()
+        if self._controller.in_lab:
+            return  # the last run stays as it is, and the status tells the outcome
         self.page.show_latest_round(unless_chosen=True)
         if not self._status.measured and not self._status.loaded:
             self.bar.show_status("Ready")
@@ -311,6 +324,7 @@ class MainWindow(QMainWindow):
         column.addWidget(self.pages, 1)
         self.setCentralWidget(whole)
         self.add_page("Decode", self.page)
+        self.add_page("Lab", self.lab)
 
     def add_page(self, title: str, page: QWidget) -> None:
         """Offer one more page."""
@@ -321,6 +335,7 @@ class MainWindow(QMainWindow):
         controller, bar, page = self._controller, self.bar, self.page
         controller.state_changed.connect(self._on_state_changed)
         controller.event_arrived.connect(self._on_event)
+        controller.finding_arrived.connect(self._on_finding)
         controller.drained.connect(self._on_drained)
         controller.failed.connect(self._on_failed)
         controller.crashed.connect(self._on_crashed)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
+from typing import Any, get_args
 
 from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 
@@ -22,6 +23,9 @@ from core.session import Session
 
 logger = logging.getLogger(__name__)
 
+Finding = Any  # a frozen dataclass that is no Event: CheckStarted, CellFinished, ...
+LabJob = Callable[[Session, Control], Iterator[Finding]]
+EVENTS = get_args(Event)
 TICK_MS = 66
 TICK_BUDGET_MS = 12.0
 SLOWEST_TICK_MS = 200
@@ -34,6 +38,7 @@ class State(StrEnum):
     LOADING = "loading"
     RUNNING = "running"
     PAUSED = "paused"
+    WORKING = "working"  # in the lab: it can be stopped, not paused
     STOPPING = "stopping"
 
     @property
@@ -50,6 +55,7 @@ class RunController(QObject):
         load_coming: a model will be loaded by the job that begins.
         load_done: it is loaded.
         event_arrived: one event of the present run, in order.
+        finding_arrived: what a job of the lab found, in order.
         drained: the events of one tick were handed out.
         failed: a sentence and its detail; a person can act on it.
         crashed: a Failure that is our own fault.
@@ -61,6 +67,7 @@ class RunController(QObject):
     load_coming = Signal()
     load_done = Signal()
     event_arrived = Signal(object)
+    finding_arrived = Signal(object)
     drained = Signal()
     failed = Signal(str, str)
     crashed = Signal(object)
@@ -76,7 +83,7 @@ class RunController(QObject):
         self._control = Control()
         self._state = State.IDLE
         self._run_id = ""
-        self._racing = False
+        self._racing = self._in_lab = False
         self._ended = False
         self._failure: Failure | None = None
         self._loaded: PairConfig | None = None
@@ -111,6 +118,11 @@ class RunController(QObject):
     def racing(self) -> bool:
         """Whether the present or last job is a race."""
         return self._racing
+
+    @property
+    def in_lab(self) -> bool:
+        """Whether the present or last job is one of the lab."""
+        return self._in_lab
 
     @property
     def is_decoding(self) -> bool:
@@ -149,13 +161,28 @@ class RunController(QObject):
             stepwise: do the first round and hold.
         """
         self._racing = False
-        decoding = self._decoding(pair, request, self._session.run)
-        self._begin(pair, decoding, request, stepwise)
+        run = self._loading(pair, lambda control: self._session.run(request, control))
+        self._begin(pair, run, request, stepwise)
 
     def race(self, pair: PairConfig, request: DecodingRequest) -> None:
         """Race both lanes; load ``pair`` first if it is not the one in memory."""
         self._racing = True
-        self._begin(pair, self._decoding(pair, request, self._session.race), request)
+        race = self._loading(pair, lambda control: self._session.race(request, control))
+        self._begin(pair, race, request)
+
+    def work(
+        self, pair: PairConfig, job: LabJob, config: DecodingConfig | None = None
+    ) -> None:
+        """Do a job of the lab; load ``pair`` first if it is not the one in memory.
+
+        Args:
+            pair: what the job looks at.
+            job: begins the work, given the session and the control.
+            config: the settings that the control starts with.
+        """
+        self._racing = False
+        loaded = self._loading(pair, lambda control: job(self._session, control))
+        self._begin(pair, loaded, lab=True, config=config)
 
     def fetch_demo(self, file: str = "") -> None:
         """Fetch the demo target, or make it from ``file``."""
@@ -166,7 +193,7 @@ class RunController(QObject):
         """Hand out recorded events as if they happened now; no model, no worker."""
         if self._state.is_busy:
             return
-        self._run_id = ""  # a recording may hold any run
+        self._run_id, self._in_lab = "", False  # a recording may hold any run
         self._asked = None
         self._events.extend(events)
         self._set_state(State.LOADING)
@@ -222,14 +249,18 @@ class RunController(QObject):
         events: Callable[[Control], Iterator[Event]],
         request: DecodingRequest | None = None,
         stepwise: bool = False,
+        *,
+        lab: bool = False,
+        config: DecodingConfig | None = None,
     ) -> None:
         if self._state.is_busy:
             logger.warning("a job is under way; the new one is not begun")
             return
-        self._control = Control(request.config if request else None)
+        self._control = Control(request.config if request else config)
         if stepwise:
             self._control.step()
         self._run_id = request.run_id if request else ""
+        self._in_lab = lab
         self._asked, self._ended, self._failure = pair, False, None
         self._events.clear()
         self._set_state(State.LOADING)
@@ -240,20 +271,17 @@ class RunController(QObject):
         lanes = 2 if self._racing else 1
         self._job_requested.emit(Job(lambda: events(control), control, lanes))
 
-    def _decoding(
-        self,
-        pair: PairConfig,
-        request: DecodingRequest,
-        decode: Callable[[DecodingRequest, Control], Iterator[Event]],
-    ) -> Callable[[Control], Iterator[Event]]:
-        """Return the generator function: load if need be, then decode."""
+    def _loading(
+        self, pair: PairConfig, work: Callable[[Control], Iterator[Event | Finding]]
+    ) -> Callable[[Control], Iterator[Event | Finding]]:
+        """Return the generator function: load if need be, then work."""
         needs_load = pair != self._loaded
 
-        def events(control: Control) -> Iterator[Event]:
+        def events(control: Control) -> Iterator[Event | Finding]:
             if needs_load:
                 yield from self._session.load(pair, control)
             if not control.should_stop():
-                yield from decode(request, control)
+                yield from work(control)
 
         return events
 
@@ -302,7 +330,15 @@ class RunController(QObject):
             self.load_done.emit()
         if isinstance(event, RunStarted | RaceStarted):
             self._on_decoding_started()
-        self.event_arrived.emit(event)
+        if isinstance(event, EVENTS):
+            self.event_arrived.emit(event)
+        else:
+            self._on_found(event)
+
+    def _on_found(self, finding: Finding) -> None:
+        if self._state is State.LOADING:
+            self._set_state(State.WORKING)
+        self.finding_arrived.emit(finding)
 
     def _on_decoding_started(self) -> None:
         if self._state is State.LOADING and self._asked is not None:

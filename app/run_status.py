@@ -42,6 +42,10 @@ class RunStatus:
         self._repeat = 0
         self._emitted: dict[Lane, int] = {}
 
+    def say(self, text: str) -> None:
+        """Let the line be ``text``, unless that is empty."""
+        self.text = text or self.text
+
     def on_event(self, event: Event) -> None:
         """Take one event into account."""
         match event:

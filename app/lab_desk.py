@@ -1,0 +1,73 @@
+"""Between what a person asks for on the Lab page and the controller."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, Slot
+
+from app.decode_page import DecodePage
+from app.lab_page import LabPage
+from app.pair_desk import PairDesk
+from app.run_controller import Finding, RunController
+from app.run_desk import RunDesk
+from app.views.exactness_panel import ExactnessPanel
+from core.config import DrafterKind
+from core.control import Control
+from core.prompts import EMPTY_PROMPT
+from core.session import Session
+
+NO_DRAFTER = (
+    "There is nothing to check without a drafter; choose one on the Decode page."
+)
+NO_DEMO = "The demo target is not on this computer yet; fetch it on the Decode page."
+
+
+class LabDesk(QObject):
+    """Turn the buttons of the experiments into jobs, or say why it cannot be."""
+
+    def __init__(
+        self,
+        lab: LabPage,
+        page: DecodePage,
+        controller: RunController,
+        pairs: PairDesk,
+        runs: RunDesk,
+    ) -> None:
+        super().__init__(lab)
+        self._lab, self._page, self._controller = lab, page, controller
+        self._pairs, self._runs = pairs, runs
+        self.exactness = ExactnessPanel()
+        lab.add_section("Exactness", self.exactness)
+        self.exactness.verify_asked.connect(self._on_verify_asked)
+        self.exactness.cancel_asked.connect(controller.stop)
+        controller.state_changed.connect(lab.show_state)
+
+    def may_begin(self, *, with_prompt: bool = False) -> bool:
+        """Return whether a job of the lab may begin; say in a banner why not."""
+        if self._controller.state.is_busy:
+            return False
+        self._lab.banners.clear()
+        prompt = self._page.prompt
+        empty = with_prompt and prompt.uses_template() and not prompt.text()
+        for stands, sentence in (
+            (self._page.pair.pair().drafter is DrafterKind.NONE, NO_DRAFTER),
+            (self._pairs.needs_demo(), NO_DEMO),
+            (empty, EMPTY_PROMPT),
+        ):
+            if stands:
+                self._lab.banners.show_error(sentence)
+                return False
+        return True
+
+    @Slot(str)
+    def _on_verify_asked(self, mutant: str) -> None:
+        if not self.may_begin(with_prompt=True):
+            return
+        request, pair = self._runs.request(), self._page.pair.pair()
+
+        def verify(session: Session, control: Control) -> Iterator[Finding]:
+            return session.verify(request, control, mutant=mutant or None)
+
+        self.exactness.begin()
+        self._controller.work(pair, verify, request.config)
