@@ -110,7 +110,8 @@ class Session:
             self._require_fit(pair)
             # A target that drafts for itself is one model, not two.
             models = {
-                m: self._model(m, report, should_stop) for m in dict.fromkeys(wanted)
+                m: self._model(m, report, should_stop, drafts=m != pair.target)
+                for m in dict.fromkeys(wanted)
             }
         except Cancelled:
             return None
@@ -130,16 +131,26 @@ class Session:
         self._pair_notes = verdict.notes
 
     def _model(
-        self, config: ModelConfig, report: Report, should_stop: Callable[[], bool]
+        self,
+        config: ModelConfig,
+        report: Report,
+        should_stop: Callable[[], bool],
+        *,
+        drafts: bool,
     ) -> LoadedModel:
         """Return the model if it is loaded already, else load it."""
         from core.checkpoints.loading import load_model
 
-        if self._pair and self._target and config == self._pair.target:
-            return self._target
-        if self._pair and self._draft and config == self._pair.draft:
-            return self._draft
-        return load_model(config, report, should_stop)
+        for held, loaded in self._held():
+            if config == held and loaded.serves(drafts=drafts):
+                return loaded
+        return load_model(config, report, should_stop, drafts=drafts)
+
+    def _held(self) -> Iterator[tuple[ModelConfig | None, LoadedModel]]:
+        if self._pair and self._target:
+            yield self._pair.target, self._target
+        if self._pair and self._draft:
+            yield self._pair.draft, self._draft
 
     def _loaded(self) -> PairLoaded:
         target, draft = self._require_target().model.facts, self._drafter_facts()
@@ -167,8 +178,8 @@ class Session:
 
     def _drafter_maker(self) -> Callable[[int, Model | None], Drafter]:
         """Return what makes a drafter for a capacity from the draft's model."""
-        facts = self._require_target().model.facts
-        if self._draft is None:
+        facts, draft = self._require_target().model.facts, self._draft
+        if draft is None:
             from core.drafters.prompt_lookup import PromptLookup
 
             return lambda capacity, model: PromptLookup(
@@ -177,7 +188,7 @@ class Session:
         from core.drafters.draft_model import DraftModel
 
         return lambda capacity, model: DraftModel(
-            _present(model), capacity, facts.vocabulary_size
+            _present(model), capacity, facts.vocabulary_size, draft.head_ids
         )
 
     def run(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
@@ -249,7 +260,7 @@ class Session:
             known = ", ".join(MUTANTS)
             raise ConfigurationError(f"No mutant is called {mutant!r}; choose {known}.")
         plan = self._plan(request, Lane.SPECULATIVE)
-        draft = self._draft.model if self._draft else None
+        draft = _by_token_id(self._draft) if self._draft else None
         longest = replace(request, config=longest_run(request.config))
         self._require_caches(len(plan.prompt_ids), longest, racing=False)
         yield from self._wait()
@@ -394,6 +405,14 @@ class Session:
         holder = DEVICE_LOCK.holder()
         if holder:
             yield LoadProgress(f"Waiting for {holder} to end")
+
+
+def _by_token_id(draft: LoadedModel) -> Model:
+    """Return the draft's model with logit i that of id i, also where it is sliced."""
+    from core.runtime.sliced_head import WholeRows
+
+    ids = draft.head_ids
+    return draft.model if ids is None else WholeRows(draft.model, ids)
 
 
 def _present(model: Model | None) -> Model:

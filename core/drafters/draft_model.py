@@ -8,10 +8,16 @@ import torch
 from torch import Tensor
 
 from core.config import Coupling, DecodingConfig
+from core.drafters.kept_ids import KeptIds
 from core.drafters.protocol import Prefix, Proposal
 from core.events import ModelFacts
 from core.runtime.runner import Model
-from core.sampling.distributions import penalise, require_numbers, warp
+from core.sampling.distributions import (
+    has_penalties,
+    penalise,
+    require_numbers,
+    warp,
+)
 from core.sampling.draws import Draws
 from core.sampling.streams import Purpose
 
@@ -26,13 +32,23 @@ class DraftModel:
         capacity: tokens that a run may reach.
         vocabulary: V, ids of the target's tokenizer; wider rows are cut to it, since
             a draft's head may have more. None takes the draft's own tokenizer's.
+        head_ids: the ids that the model's logits stand for, rising, where its head is
+            sliced; None where logit i is that of id i.
     """
 
     def __init__(
-        self, model: Model, capacity: int, vocabulary: int | None = None
+        self,
+        model: Model,
+        capacity: int,
+        vocabulary: int | None = None,
+        head_ids: Sequence[int] | None = None,
     ) -> None:
         self._model = model
         self._vocabulary = vocabulary or model.facts.vocabulary_size
+        self._kept = None
+        if head_ids is not None:
+            self._kept = KeptIds(head_ids, self._vocabulary, model.facts.device)
+        self._width = self._kept.count if self._kept else self._vocabulary
         self._runner = model.new_runner(min(capacity, model.facts.context_length))
 
     @property
@@ -74,13 +90,39 @@ class DraftModel:
             if place:
                 logits = self._step(ids[-1:])
             # The runner writes over its logits, so what is kept must be a copy.
-            row = penalise(logits, ids, prefix.prompt_length, settings).clone()
-            scores.append(require_numbers(row, self.facts.name))  # [V]
-            rows.append(warp(row, settings))  # [V]
-            choice = draws.choose(purpose, prefix.position + place, rows[-1])
-            ids.append(choice.token_id)
-        proposed = tuple(ids[len(prefix.ids) :])
-        return Proposal(proposed, torch.stack(rows), torch.stack(scores))
+            row = self._penalised(logits, ids, prefix, settings).clone()
+            scores.append(require_numbers(row, self.facts.name))  # [V] or [kept]
+            rows.append(warp(row, settings))  # [V] or [kept]
+            position = prefix.position + place
+            ids.append(self._draw(rows[-1], purpose, position, draws))
+        return self._proposal(ids[len(prefix.ids) :], rows, scores)
+
+    def _penalised(
+        self, logits: Tensor, ids: list[int], prefix: Prefix, settings: DecodingConfig
+    ) -> Tensor:
+        if self._kept is None or not has_penalties(settings):
+            return penalise(logits, ids, prefix.prompt_length, settings)
+        wide = self._kept.spread(logits, -torch.inf)  # penalties go by token id
+        return self._kept.pick(penalise(wide, ids, prefix.prompt_length, settings))
+
+    def _draw(
+        self, weights: Tensor, purpose: Purpose, position: int, draws: Draws
+    ) -> int:
+        if self._kept is None:
+            return draws.choose(purpose, position, weights).token_id
+        if purpose is Purpose.TARGET:  # noise shared with the target goes by token id
+            wide = self._kept.spread(weights, 0.0)
+            return draws.choose(purpose, position, wide).token_id
+        return self._kept.ids[draws.choose(purpose, position, weights).token_id]
+
+    def _proposal(
+        self, ids: list[int], rows: list[Tensor], scores: list[Tensor]
+    ) -> Proposal:
+        drawn_from, behind = torch.stack(rows), torch.stack(scores)  # [K, V or kept]
+        if self._kept is not None:
+            drawn_from = self._kept.spread(drawn_from, 0.0)
+            behind = self._kept.spread(behind, -torch.inf)
+        return Proposal(tuple(ids), drawn_from, behind)
 
     def _catch_up(self, committed: Sequence[int]) -> Tensor:
         """Feed what the cache misses and return the logits after the last token: [V].
@@ -95,8 +137,8 @@ class DraftModel:
         return self._step(missed)
 
     def _step(self, ids: Sequence[int]) -> Tensor:
-        """Return the logits after the last of ``ids``, cut to the vocabulary: [V]."""
-        return self._runner.step(self._readable(ids))[-1, : self._vocabulary]
+        """Return the logits after the last of ``ids``: [V], or of the kept ids only."""
+        return self._runner.step(self._readable(ids))[-1, : self._width]
 
     def observe(self, num_accepted: int) -> None:
         """Nothing to learn."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -13,6 +13,7 @@ from core.events import ModelFacts
 from core.runtime import checks, support
 from core.runtime.kv_cache import LayerShape, buffers
 from core.runtime.runner import Model
+from core.runtime.sliced_head import slice_head
 from core.runtime.transformers_model import (
     Calling,
     TransformersModel,
@@ -30,6 +31,7 @@ def wrap_model(
     vocabulary_size: int,
     device: str | torch.device,
     dtype: str | torch.dtype,
+    head_ids: Sequence[int] | None = None,
     progress: Progress = lambda stage, fraction: None,
 ) -> Model:
     """Return a model over loaded weights, on the fastest path that is right for it.
@@ -42,6 +44,7 @@ def wrap_model(
         vocabulary_size: ids that the tokenizer knows; logits end there.
         device: where the weights are.
         dtype: of the weights.
+        head_ids: cut the head to these, rising; logit i is then that of head_ids[i].
         progress: told the stage and how far it is, 0 to 1 or None.
 
     Raises:
@@ -55,6 +58,9 @@ def wrap_model(
         head_rows=vocabulary_size,
     )
     facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
+    if head_ids is not None:
+        slice_head(hf_model, head_ids)
+        facts = dataclasses.replace(facts, memory_bytes=_memory_bytes(hf_model))
     progress("Checking the model", None)
     ids = checks.sample_ids(vocabulary_size)
     shapes, logits = _probe(hf_model, calling, ids)
@@ -132,9 +138,13 @@ def _facts(
         context_length=_context_length(config),
         device=device,
         dtype=dtype.removeprefix("torch."),
-        memory_bytes=sum(p.numel() * p.element_size() for p in parameters),
+        memory_bytes=_memory_bytes(module),
         row_invariant=False,
     )
+
+
+def _memory_bytes(module: PreTrainedModel) -> int:
+    return sum(p.numel() * p.element_size() for p in module.parameters())
 
 
 def _context_length(config: object) -> int:

@@ -208,3 +208,10 @@ def fit_width(probabilities: Tensor, vocabulary: int) -> Tensor:
     if missing <= 0:
         return probabilities[..., :vocabulary]
     return torch.nn.functional.pad(probabilities, (0, missing))
+
+
+def spread(rows: Tensor, ids: Tensor, vocabulary: int, rest: float) -> Tensor:
+    """Return [..., V] rows with [..., n] ``rows`` at ``ids`` [n], ``rest`` elsewhere."""
+    wide = rows.new_full((*rows.shape[:-1], vocabulary), rest)
+    wide[..., ids] = rows
+    return wide

@@ -1,0 +1,40 @@
+"""Between the rows of a sliced head and the whole vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from core.sampling.distributions import spread
+
+
+class KeptIds:
+    """The ids that a sliced head has rows for.
+
+    Args:
+        ids: rising; those that the vocabulary does not reach are left out.
+        vocabulary: V.
+        device: of the rows.
+
+    Attributes:
+        ids: place i of a row is that of token ``ids[i]``.
+        count: how many there are.
+    """
+
+    def __init__(
+        self, ids: Sequence[int], vocabulary: int, device: str | torch.device
+    ) -> None:
+        self.ids = tuple(i for i in ids if i < vocabulary)
+        self.count = len(self.ids)
+        self._vocabulary = vocabulary
+        self._places = torch.tensor(self.ids, dtype=torch.long, device=device)
+
+    def spread(self, rows: Tensor, rest: float) -> Tensor:
+        """Return [..., V] rows of [..., count] ones, ``rest`` where no id was kept."""
+        return spread(rows, self._places, self._vocabulary, rest)
+
+    def pick(self, rows: Tensor) -> Tensor:
+        """Return the kept ids' [..., count] of [..., V] rows."""
+        return rows[..., self._places]
