@@ -31,6 +31,10 @@ LANES = {
     "real pair": "real_pair and not (gpu or exhaustive)",
     "gpu": "gpu",
 }
+# Their tests share nothing, so each core takes some; a worker may hold 1 GB.
+# Windows and the demo's weights want the machine to themselves.
+SHARED_OUT = ("unit", "law")
+WORKERS = ("-n", "logical", "--maxprocesses", "4", "--dist", "worksteal")
 NOTHING_COLLECTED = 5  # pytest's exit code
 COUNTS = ("tests", "failures", "errors", "skipped")
 
@@ -116,7 +120,9 @@ def run_lane(name: str, marks: str) -> tuple[str, int]:
         return f"{name:<10} not run: there is no NVIDIA driver", 0
     print(f"\n{f' {name} ':=^79}", flush=True)
     start = time.monotonic()
-    code = python("-m", "pytest", "-q", "-m", marks, f"--junitxml={report(name)}")
+    workers = WORKERS if name in SHARED_OUT else ()
+    options = ("-q", "-m", marks, f"--junitxml={report(name)}", *workers)
+    code = python("-m", "pytest", *options)
     seconds = time.monotonic() - start
     if code == NOTHING_COLLECTED:
         return f"{name:<10} no tests", 0
