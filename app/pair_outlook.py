@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from app.item_models.checkpoint_list import Ask, Choice
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+from core.demo_pair import DRAFT_REFERENCE
 
 if TYPE_CHECKING:
     from core.checkpoints.facts import CheckpointFacts
@@ -137,10 +138,11 @@ def path_choices(kind: DrafterKind | None) -> tuple[Choice, ...]:
 def _targets(known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
     from core.checkpoints.layer_skipping import LAYERS_REFERENCE
 
+    only_draft = (LAYERS_REFERENCE, DRAFT_REFERENCE)
     return tuple(
         Choice(_label(f), f.reference, None, f.problem or _facts(f), not f.problem)
         for f in known
-        if f.reference != LAYERS_REFERENCE
+        if f.reference not in only_draft
     )
 
 
@@ -190,6 +192,8 @@ def _label(facts: CheckpointFacts) -> str:
 
     if facts.reference == DEMO:
         return DEMO_LABEL
+    if facts.reference == DRAFT_REFERENCE:
+        return "Demo target's own draft"
     if facts.reference == LAYERS_REFERENCE:
         return f"Demo target's first {len(KEPT_LAYERS)} layers"
     return facts.name

@@ -23,6 +23,7 @@ from core.config import (
     PairConfig,
     describe,
 )
+from core.demo_pair import demo_pair
 from core.errors import CoreError
 
 logger = logging.getLogger(__name__)
@@ -32,11 +33,6 @@ LARGEST_ZOOM = 8
 
 # From an older version to the next: a function that rewrites the stored values.
 MIGRATIONS: dict[int, Callable[[QSettings], None]] = {}
-
-
-def demo_pair() -> PairConfig:
-    """Return the pair of a first start: it needs nothing but the demo target."""
-    return PairConfig(ModelConfig("demo"), DrafterKind.LOOKUP)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,7 @@ class CheckpointFacts:
         has_chat_template: the tokenizer can wrap a conversation.
         licence: as the model card or the file names it, or an empty string.
         quantization: how the stored weights are packed, or an empty string.
+        tokenizer_path: folder of its tokenizer where that lies elsewhere.
         draft_head_size: ids that its head is cut to where it drafts; 0 for all.
         problem: one sentence why it cannot be used, or None.
     """
@@ -58,5 +59,6 @@ class CheckpointFacts:
     has_chat_template: bool = False
     licence: str = ""
     quantization: str = ""
+    tokenizer_path: str = ""
     draft_head_size: int = 0
     problem: str | None = None

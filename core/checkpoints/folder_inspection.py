@@ -28,8 +28,12 @@ _HEADS = (
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
-def inspect_folder(folder: Path) -> CheckpointFacts:
+def inspect_folder(folder: Path, tokenizer: Path | None = None) -> CheckpointFacts:
     """Return what the checkpoint in ``folder`` is.
+
+    Args:
+        folder: config, weights, and as a rule the tokenizer.
+        tokenizer: the folder of its tokenizer where that is another one.
 
     Raises:
         ModelLoadError: if something of it is missing, broken or cut short.
@@ -38,7 +42,7 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
     config = _read_config(folder)
     check_config(label(folder), config)
     weights = read_weights(_weights(folder))
-    text, known = text_config(config), tokenizer_size(folder)
+    text, known = text_config(config), tokenizer_size(tokenizer or folder)
     rows = _head_rows(weights) or _number(text, "vocab_size")
     return CheckpointFacts(
         kind=CheckpointKind.FOLDER,
@@ -55,9 +59,10 @@ def inspect_folder(folder: Path) -> CheckpointFacts:
         dtype=weights.dtype,
         size_bytes=weights.size_bytes,
         cache_values_per_token=_cache_values(text),
-        has_chat_template=_has_template(folder),
+        has_chat_template=_has_template(tokenizer or folder),
         licence=_licence(folder),
         quantization=_quantization(config),
+        tokenizer_path=str(tokenizer or ""),
         draft_head_size=len(read_draft_head(folder, min(rows, known)) or ()),
     )
 

@@ -10,6 +10,7 @@ from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.folder_inspection import inspect_folder
 from core.checkpoints.gguf_inspection import inspect_gguf
 from core.checkpoints.hub_cache import is_hub_id, local_snapshot
+from core.demo_pair import DRAFT_REFERENCE, shipped_draft
 from core.errors import ModelLoadError, UnsupportedModelError
 
 __all__ = ["CheckpointFacts", "CheckpointKind", "inspect_checkpoint"]
@@ -19,7 +20,8 @@ def inspect_checkpoint(reference: str | Path) -> CheckpointFacts:
     """Return what the checkpoint behind ``reference`` is.
 
     Args:
-        reference: a folder, a GGUF file, a hub id, ``demo`` or ``demo-layers``.
+        reference: a folder, a GGUF file, a hub id, ``demo``, ``demo-draft`` or
+            ``demo-layers``.
 
     Raises:
         ModelLoadError: if it is not on this machine, broken or cut short.
@@ -28,6 +30,8 @@ def inspect_checkpoint(reference: str | Path) -> CheckpointFacts:
     text = str(reference).strip()
     if text in (demo.DEMO_REFERENCE, layer_skipping.LAYERS_REFERENCE):
         return _inspect_demo(text)
+    if text == DRAFT_REFERENCE:
+        return _inspect_demo_draft()
     path = Path(text).expanduser()
     if text and path.is_dir():
         return dataclasses.replace(inspect_folder(path), reference=text)
@@ -48,6 +52,25 @@ def _inspect_demo(reference: str) -> CheckpointFacts:
     if layers and drafted is None:  # it is sliced out of the target when loaded
         return layer_skipping.planned_facts(facts)
     return facts
+
+
+def _inspect_demo_draft() -> CheckpointFacts:
+    """Look at the shipped draft, whose tokenizer is the demo target's."""
+    folder, target = shipped_draft(), demo.local_demo()
+    if folder is None:
+        raise ModelLoadError(
+            "This copy of Draftrace comes without a draft for the demo target; choose "
+            "prompt lookup or demo-layers.",
+            reference=DRAFT_REFERENCE,
+        )
+    if target is None:
+        raise demo.not_here(DRAFT_REFERENCE)
+    return dataclasses.replace(
+        inspect_folder(folder, target),
+        kind=CheckpointKind.DEMO,
+        reference=DRAFT_REFERENCE,
+        name=f"{demo.DEMO_NAME}-draft",
+    )
 
 
 def _inspect_file(file: Path) -> CheckpointFacts:

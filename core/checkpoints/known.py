@@ -17,6 +17,7 @@ from core.checkpoints.places import (
     find_checkpoints,
     named_places,
 )
+from core.demo_pair import DRAFT_REFERENCE, shipped_draft
 from core.errors import CoreError
 
 __all__ = ["MODELS_VARIABLE", "KnownCheckpoint", "Shelf", "catalogue"]
@@ -72,8 +73,10 @@ _Entry = tuple[Shelf, str, CheckpointKind, str, str]
 
 
 def _entries(places: tuple[Path, ...]) -> Iterator[_Entry]:
+    own = ((DRAFT_REFERENCE, f"{demo.DEMO_NAME}-draft"),) if shipped_draft() else ()
     for reference, name in (
         (demo.DEMO_REFERENCE, demo.DEMO_NAME),
+        *own,
         (layer_skipping.LAYERS_REFERENCE, layer_skipping.LAYERS_NAME),
     ):
         yield Shelf.DEMO, "", CheckpointKind.DEMO, reference, name

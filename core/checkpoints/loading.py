@@ -19,7 +19,14 @@ from core.checkpoints.memory import require_room
 from core.checkpoints.progress import OnProgress, ShouldStop, Work, ignore, never
 from core.checkpoints.weights import read_tokenizer, read_weights
 from core.config import ModelConfig
+from core.demo_pair import DRAFT_REFERENCE
 from core.runtime.runner import Model
+
+_FROM_THE_DEMO = (
+    demo.DEMO_REFERENCE,
+    layer_skipping.LAYERS_REFERENCE,
+    DRAFT_REFERENCE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def fetch(reference: str, work: Work) -> None:
         Cancelled: if the person asked to stop.
         ModelLoadError: if it cannot be fetched.
     """
-    if reference in (demo.DEMO_REFERENCE, layer_skipping.LAYERS_REFERENCE):
+    if reference in _FROM_THE_DEMO:
         demo.fetch_demo(work.on_progress, work.should_stop)
     elif _is_missing(reference):
         hub.download_checkpoint(reference, work)

@@ -99,7 +99,7 @@ def judge_pair(
     problems = tuple(f.problem for f in (first, second) if f.problem)
     if problems:
         return PairVerdict(False, problems)
-    found = _compare(version_of(_path(first)), version_of(_path(second)))
+    found = _compare(version_of(_tokenizer(first)), version_of(_tokenizer(second)))
     if found.differing:
         reason = _reason(first, second, found.differing)
         return PairVerdict(False, (reason,), (), found.differing)
@@ -137,6 +137,10 @@ def _facts(side: CheckpointFacts | HasFacts) -> CheckpointFacts:
 def _path(facts: CheckpointFacts) -> Path:
     # The layer-skipped draft that was not sliced yet has the demo target's tokenizer.
     return Path(facts.path) if facts.path else demo.demo_folder()
+
+
+def _tokenizer(facts: CheckpointFacts) -> Path:
+    return Path(facts.tokenizer_path or _path(facts))
 
 
 def _differing(ours: Vocabulary, theirs: Vocabulary) -> Iterator[Difference]:

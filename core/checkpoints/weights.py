@@ -14,7 +14,7 @@ from core.checkpoints.quiet import quiet
 
 def read_tokenizer(facts: CheckpointFacts) -> Any:
     """Return the tokenizer of a checkpoint."""
-    path = Path(facts.path)
+    path = Path(facts.tokenizer_path or facts.path)
     if path.is_file():
         pre = read_gguf_header(path).metadata.get("tokenizer.ggml.pre", "")
         return read_gguf_tokenizer(path, pre)

@@ -10,6 +10,7 @@ import psutil
 
 from core.cli import DONE, output
 from core.codec import encode
+from core.demo_pair import shipped_draft
 from core.machine import describe_machine, package_version
 
 _PACKAGES = (
@@ -54,6 +55,7 @@ def findings() -> dict[str, Any]:
         "packages": {name: package_version(name) for name in _PACKAGES},
         "kernels": _kernels(),
         "demo_target": "here" if _demo_present() else "not fetched",
+        "demo_draft": "here" if shipped_draft() else "not shipped",
         "missing_libraries": list(_missing_libraries()),
         "cure": _cure(),
     }

@@ -10,6 +10,7 @@ from core.checkpoints.progress import megabytes
 from core.cli import CHECK_FAILED, DONE, output
 from core.codec import encode
 from core.config import DrafterKind
+from core.demo_pair import DEMO_REFERENCE, DRAFT_REFERENCE, shipped_draft
 
 _CAPACITY = 2048  # tokens that the memory estimate is made for
 _WITHOUT_WEIGHTS = (None, *DrafterKind)
@@ -32,6 +33,8 @@ def main(options: argparse.Namespace) -> int:
 
     target = inspect_checkpoint(options.target)
     draft = None
+    if options.draft is None and options.target == DEMO_REFERENCE and shipped_draft():
+        options.draft = DRAFT_REFERENCE
     if options.draft not in _WITHOUT_WEIGHTS:
         draft = inspect_checkpoint(options.draft)
     facts = _findings(target, draft, options)

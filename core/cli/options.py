@@ -16,6 +16,7 @@ from core.config import (
     PairConfig,
     describe,
 )
+from core.demo_pair import demo_pair
 from core.errors import ConfigurationError, PromptError
 
 DEMO = "demo"
@@ -43,7 +44,8 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
         "--target", help="folder, GGUF file, hub id or 'demo' (the default)"
     )
     group.add_argument(
-        "--draft", help="folder, GGUF file, hub id, 'demo-layers', 'lookup' or 'none'"
+        "--draft",
+        help="folder, GGUF file, hub id, demo-draft, demo-layers, lookup or none",
     )
     group.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1, mps")
     group.add_argument(
@@ -106,6 +108,8 @@ def pair_from(options: argparse.Namespace) -> PairConfig:
             f"--demo and --target {options.target} name two targets; give one of them."
         )
     target = ModelConfig(options.target or DEMO, options.device, options.dtype)
+    if options.draft is None and target.reference == DEMO:
+        return demo_pair(options.device, options.dtype)
     draft = options.draft or "lookup"
     if draft in (DrafterKind.LOOKUP, DrafterKind.NONE):
         return PairConfig(target, DrafterKind(draft))
