@@ -249,8 +249,8 @@ class Session:
             mutant: a wrong variant (core.lab.mutants) that the checks must fail on.
 
         Raises:
-            CoreError: if nothing is loaded, the mutant is not known, or the caches do
-                not fit.
+            CoreError: if nothing is loaded, the mutant is not known or could not show,
+                or the caches do not fit.
         """
         self._require_drafter("Verifying")
         from core.lab.exactness import longest_run, verify
@@ -259,6 +259,9 @@ class Session:
         if mutant is not None and mutant not in MUTANTS:
             known = ", ".join(MUTANTS)
             raise ConfigurationError(f"No mutant is called {mutant!r}; choose {known}.")
+        if mutant is not None:
+            drafted = self._draft is not None
+            MUTANTS[mutant].require_applies(request.config, drafted=drafted)
         plan = self._plan(request, Lane.SPECULATIVE)
         draft = _by_token_id(self._draft) if self._draft else None
         longest = replace(request, config=longest_run(request.config))

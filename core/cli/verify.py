@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from core.cli import CANCELLED, CHECK_FAILED, DONE, output
+from core.cli.mutant_table import ALL, try_all
 from core.cli.options import (
     add_decoding_options,
     add_pair_options,
@@ -28,7 +29,9 @@ def parser(name: str) -> argparse.ArgumentParser:
     add_decoding_options(made)
     add_prompt_options(made, traced=False)
     made.add_argument(
-        "--mutant", help="break the rule on purpose, to see that the checks notice"
+        "--mutant",
+        help="break the rule on purpose, to see that the checks notice: a name, or "
+        "'all' for a table",
     )
     return made
 
@@ -39,6 +42,8 @@ def main(options: argparse.Namespace) -> int:
     control, found = Control(request.config), None
     with interruptible(control):
         load(session, pair_from(options), control, allow_download=options.demo)
+        if options.mutant == ALL:
+            return try_all(session, request, control, as_json=options.json)
         for event in session.verify(request, control, mutant=options.mutant):
             match event:
                 case CheckStarted():

@@ -50,7 +50,7 @@ Event = CheckStarted | CheckFinished | ChecksFinished
 Applied = Callable[[], AbstractContextManager[None]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Pair:
     """What the checks run on.
 
@@ -64,6 +64,11 @@ class _Pair:
     draft: Model | None
     applied: Applied
     should_stop: Callable[[], bool]
+
+    @functools.cached_property
+    def tables(self) -> tuple[TableModel, TableModel]:
+        """The real logits on a small tree under the prompt: draft, target."""
+        return _tables(self)
 
 
 def verify(
@@ -178,7 +183,6 @@ def _tokens(pair: _Pair, settings: DecodingConfig, lane: Lane) -> list[TokenOutc
 
 
 def _tables(pair: _Pair) -> tuple[TableModel, TableModel]:
-    """Return the pair's real logits on a small tree under the prompt: draft, target."""
     plan = pair.plan
     models = [m for m in (plan.target, pair.draft) if m is not None]
     prompt = plan.prompt_ids[-_room(models) :]
@@ -219,7 +223,7 @@ def _exact_law(pair: _Pair) -> Check:
 
     One candidate counts as an end token, so that ends inside a block are summed too.
     """
-    draft, target = _tables(pair)
+    draft, target = pair.tables
     settings, rounds = _law_settings(pair), [0]
 
     def count(*_: object) -> None:
@@ -242,7 +246,7 @@ def _exact_law(pair: _Pair) -> Check:
 
 def _sampled_law(pair: _Pair) -> Check:
     """Hold many draws through the rule against the exact law."""
-    draft, target = _tables(pair)
+    draft, target = pair.tables
     settings = _law_settings(pair)
     law = output_law(table_sequence(target, None, ROOT, settings), settings)
     expected = {outcome.tokens: share for outcome, share in law.items()}

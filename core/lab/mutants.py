@@ -8,22 +8,33 @@ exact law and the chi-square and prints what caught each.
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from core.config import MAX_LOOKAHEAD
+from core.config import MAX_LOOKAHEAD, DecodingConfig
 from core.decoding import lane, speculative
 from core.drafters.draft_model import DraftModel
+from core.errors import ConfigurationError
 from core.lab import enumeration
 from core.sampling import acceptance, distributions, draws, streams
 from core.sampling.draws import Choice, KeyedDraws
 from core.sampling.streams import Purpose
+
+
+class Need(StrEnum):
+    """What a mutant needs to show; the value reads well after *with*."""
+
+    NOTHING = ""
+    DRAFT_MODEL = "a draft model"
+    PENALTY = "a penalty, such as a repetition penalty of 1.4,"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,22 +45,48 @@ class Mutant:
         name: for tables and options.
         mistake: what it does, in a few words.
         applied: replaces the right step for as long as it is entered.
+        needs: without what it changes nothing.
     """
 
     name: str
     mistake: str
     applied: Callable[[], AbstractContextManager[None]]
+    needs: Need = Need.NOTHING
+
+    def require_applies(self, settings: DecodingConfig, *, drafted: bool) -> None:
+        """Refuse where the mistake could not show, and so could not be noticed.
+
+        Args:
+            settings: of the run to break.
+            drafted: whether the draft is a model, and no certain drafter.
+
+        Raises:
+            ConfigurationError: if what it needs is not there.
+        """
+        has = {
+            Need.NOTHING: True,
+            Need.DRAFT_MODEL: drafted,
+            Need.PENALTY: distributions.has_penalties(settings),
+        }
+        if not has[self.needs]:
+            raise ConfigurationError(
+                f"The mistake {self.name!r} shows with {self.needs} only; choose one."
+            )
 
 
 MUTANTS: dict[str, Mutant] = {}
 
 
-def _mutant(make: Callable[[], Iterator[None]]) -> Any:
+def _mutant(make: Callable[[], Iterator[None]], needs: Need = Need.NOTHING) -> Any:
     """Register a mutant under its own name; its docstring says the mistake."""
     manager = contextlib.contextmanager(make)
     mistake = (make.__doc__ or "").rstrip(".")
-    MUTANTS[make.__name__] = Mutant(make.__name__, mistake, manager)
+    MUTANTS[make.__name__] = Mutant(make.__name__, mistake, manager, needs)
     return manager
+
+
+_needing_draft = functools.partial(_mutant, needs=Need.DRAFT_MODEL)
+_needing_penalty = functools.partial(_mutant, needs=Need.PENALTY)
 
 
 @contextlib.contextmanager
@@ -145,7 +182,7 @@ def residual_of_draft() -> Iterator[None]:
 # --- the distributions -------------------------------------------------------------
 
 
-@_mutant
+@_needing_draft
 def ratio_from_unwarped_draft() -> Iterator[None]:
     """The ratio takes the draft before temperature and top-k."""
     right = speculative.draft_distributions
@@ -219,7 +256,7 @@ def _draft_draws(change: Callable[[Tensor], Tensor]) -> Iterator[None]:
         yield
 
 
-@_mutant
+@_needing_draft
 def greedy_draft_soft_probability() -> Iterator[None]:
     """The draft takes its favourite but reports soft probabilities."""
 
@@ -230,7 +267,7 @@ def greedy_draft_soft_probability() -> Iterator[None]:
         yield
 
 
-@_mutant
+@_needing_draft
 def draw_in_low_precision() -> Iterator[None]:
     """The draft draws in half precision and reports full precision."""
     with _draft_draws(lambda row: row.to(torch.bfloat16).to(row.dtype)):
@@ -252,7 +289,7 @@ def verify_row_off_by_one() -> Iterator[None]:
 # --- what is remembered ------------------------------------------------------------
 
 
-@_mutant
+@_needing_draft
 def draft_cache_not_rolled_back() -> Iterator[None]:
     """The draft's cache keeps refused proposals."""
     with _replaced(DraftModel, "truncate", lambda self, length: None):
@@ -286,14 +323,14 @@ def _history(rows_see: Callable[[int, int], int]) -> Any:
     return _replaced(speculative, "_penalised", wrong)
 
 
-@_mutant
+@_needing_penalty
 def penalties_count_rejected() -> Iterator[None]:
     """Penalties count proposals that were not accepted yet."""
     with _history(lambda start, row: start + MAX_LOOKAHEAD):
         yield
 
 
-@_mutant
+@_needing_penalty
 def penalties_miss_the_block() -> Iterator[None]:
     """All rows of a block are penalised by the committed tokens alone."""
     with _history(lambda start, row: start):
@@ -343,7 +380,7 @@ def _keys(change: Callable[[Purpose, Any], tuple[Purpose, Any]]) -> Iterator[Non
         yield
 
 
-@_mutant
+@_needing_draft
 def residual_reuses_draft_noise() -> Iterator[None]:
     """The correction is drawn with the noise that drew the proposal."""
 

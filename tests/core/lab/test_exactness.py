@@ -7,6 +7,7 @@ import pytest
 from core.config import DecodingConfig
 from core.decoding.lane import LanePlan
 from core.drafters.draft_model import DraftModel
+from core.errors import ConfigurationError
 from core.events import Lane
 from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
 from core.lab.exactness import CHECKS, POWER, verify
@@ -68,6 +69,20 @@ def test_every_mutant_fails(mutant):
     finished = _result(_plan(**changes), toy(seed=1), mutant=mutant, until_failure=True)
     assert not finished.checks[-1].passed, mutant
     assert not finished.passed
+
+
+@pytest.mark.parametrize(
+    ("name", "drafted", "cure"),
+    [
+        ("draft_cache_not_rolled_back", False, "a draft model"),
+        ("penalties_miss_the_block", True, "a repetition penalty of 1.4"),
+    ],
+)
+def test_a_mutant_that_could_not_show_is_refused(name, drafted, cure):
+    with pytest.raises(ConfigurationError, match=cure) as caught:
+        MUTANTS[name].require_applies(DecodingConfig(), drafted=drafted)
+    assert name in str(caught.value)
+    MUTANTS[name].require_applies(DecodingConfig(**PENALTIES), drafted=True)
 
 
 def test_a_stop_ends_the_checks_without_a_verdict():
