@@ -379,7 +379,9 @@ class RunController(QObject):
 def _live(now: DecodingConfig, panel: DecodingConfig, racing: bool) -> DecodingConfig:
     """Return the settings for the next round: in a race only K may change."""
     if racing:
-        return replace(now, lookahead=panel.lookahead)
+        return replace(
+            now, lookahead=panel.lookahead, auto_lookahead=panel.auto_lookahead
+        )
     return now.with_live(panel)
 
 

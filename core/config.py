@@ -62,6 +62,10 @@ class DecodingConfig:
         4, "K", "Tokens proposed per round; 0 is plain decoding.",
         minimum=0, maximum=MAX_LOOKAHEAD, step=1, unit="tokens", live=True,
     )  # fmt: skip
+    auto_lookahead: bool = _setting(
+        False, "Auto K",
+        "Start from K, then choose it by the measured costs and acceptance.", live=True,
+    )  # fmt: skip
     temperature: float = _setting(
         0.0, "Temperature", "0 always takes the most probable token.",
         minimum=0.0, maximum=5.0, step=0.05, live=True,

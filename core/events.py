@@ -230,6 +230,8 @@ class StepCosts:
         target_ms: a step of the target at each of ``rows``.
         draft_ms: a step of the draft at one row; 0 for a drafter without weights.
         draft_two_rows_ms: the same at two rows, as after a full acceptance.
+        draft_read_ms: reading one token of many that the draft missed in rounds without
+            proposals.
         greedy: overhead of a round at temperature 0.
         sampled: overhead of a round above it.
     """
@@ -238,6 +240,7 @@ class StepCosts:
     target_ms: tuple[float, ...]
     draft_ms: float
     draft_two_rows_ms: float
+    draft_read_ms: float
     greedy: RoundOverhead
     sampled: RoundOverhead
 

@@ -40,7 +40,8 @@ COUPLINGS = {
 }
 WIDEST_OF_MORE = "Repetition penalty"
 TIGHT = 4  # between rows; there are many
-LIVE_IN_RACE = ("lookahead",)
+LIVE_IN_RACE = ("lookahead", "auto_lookahead")
+BESIDE = {"auto_lookahead": "lookahead"}  # switches that stand in another one's row
 
 
 class Phase(Enum):
@@ -74,7 +75,10 @@ class DecodingPanel(QWidget):
             field = _make_field(name, info)
             field.changed.connect(self._on_field_changed)
             self._fields[name] = field
-            (rows if name in MAIN else seldom).addWidget(field)
+            if name in BESIDE:
+                self._fields[BESIDE[name]].take_beside(field)
+            else:
+                (rows if name in MAIN else seldom).addWidget(field)
         self.more = Fold("More", more)
         rows.addWidget(self.more)
         rows.addWidget(self._note)
@@ -150,6 +154,10 @@ class _Field(QWidget):
         for control in self._controls:
             control.setToolTip(reason or self.info.help)
             control.setAccessibleDescription(reason or self._facts())
+
+    def take_beside(self, other: _Field) -> None:
+        """Give a small switch a place at the end of this row."""
+        self._row.addWidget(other)
 
     def _add(self, control: QWidget, stretch: int = 0) -> None:
         control.setAccessibleName(self.info.label)
@@ -234,6 +242,14 @@ class _FlagRow(_Field):
         self.box.setChecked(value)
 
 
+class _SwitchBeside(_FlagRow):
+    """A switch at the end of the row that it is about: a short name is enough."""
+
+    def __init__(self, name: str, info: FieldInfo) -> None:
+        super().__init__(name, info)
+        self.box.setText("Auto")
+
+
 class _LinesRow(_Field):
     """Texts, one a line; a line break inside one is typed as \\n."""
 
@@ -260,6 +276,7 @@ _FIELD_TYPES: dict[str, type[_Field]] = {
     "coupling": _ChoiceRow,
     "stop": _LinesRow,
     "ignore_eos": _FlagRow,
+    "auto_lookahead": _SwitchBeside,
 }
 
 

@@ -78,6 +78,11 @@ def change(before: DecodingConfig, after: DecodingConfig) -> str:
     return ", ".join(shown)
 
 
+def lookahead_word(settings: DecodingConfig) -> str:
+    """Return K, or that it is chosen from round to round."""
+    return "auto" if settings.auto_lookahead else str(settings.lookahead)
+
+
 def _one_change(name: str, before: object, after: object) -> str:
     label = _NAMES.get(name, describe()[name].label)
     return f"{label} {_value(before)}→{_value(after)}"

@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from core.config import DecodingConfig
+from core.decoding.auto_lookahead import AutoLookahead
 from core.decoding.detokenizer import Detokenizer, TokenLabels
 from core.decoding.ending import Ending, Limits
 from core.decoding.records import Recorder, count_round
@@ -41,6 +42,7 @@ from core.events import (
     RunFinished,
     RunStarted,
     SettingsChanged,
+    StepCosts,
     StopReason,
     TokenOutcome,
 )
@@ -64,6 +66,8 @@ class LanePlan:
         new_drafter: makes a drafter for a capacity in tokens; None decodes plainly.
         repeat: of a race.
         warm_up: this run is discarded.
+        costs: of the pair's steps, which an automatic K is chosen by; without them the
+            configured K holds.
     """
 
     run_id: str
@@ -76,6 +80,7 @@ class LanePlan:
     new_drafter: Callable[[int], Drafter] | None = None
     repeat: int = 0
     warm_up: bool = False
+    costs: StepCosts | None = None
 
 
 class LaneRun:
@@ -129,6 +134,7 @@ class LaneRun:
             drafter=plan.new_drafter(capacity) if plan.new_drafter else None,
             ending=Ending(detokenizer, plan.eos_ids, limits, plan.settings),
             target_name=plan.target.facts.name,
+            auto=AutoLookahead(plan.costs) if plan.costs else None,
         )
 
     @property
@@ -167,6 +173,7 @@ class LaneRun:
             drafter.facts if drafter else None,
             prompt_tokens(plan.tokenizer, plan.prompt_ids),
             plan.warm_up,
+            plan.costs if drafter else None,
         )
 
     def _prefill(self) -> Iterator[Event]:
@@ -210,7 +217,7 @@ class LaneRun:
         """Play one round under one set of settings, lap by lap."""
         now, sequence, settings = self._clock.now_ms, self._sequence, self._settings
         position = sequence.prefix.position
-        laps = [now()]
+        laps, chosen = [now()], self._chosen_lookahead()
         proposal = propose(sequence, settings, self._draws)
         laps.append(now())
         logits = verify(sequence, proposal)
@@ -224,7 +231,15 @@ class LaneRun:
         if self._first_token_ms is None:
             self._first_token_ms = self.clock_ms
         clock_ms = self.clock_ms - self._prefill_ms
-        return dataclasses.replace(event, other_ms=other_ms, clock_ms=clock_ms)
+        return dataclasses.replace(
+            event, other_ms=other_ms, clock_ms=clock_ms, auto_lookahead=chosen
+        )
+
+    def _chosen_lookahead(self) -> int | None:
+        """Return the K of the next round where it is chosen, not set."""
+        if not self._settings.auto_lookahead or self._sequence.drafter is None:
+            return None
+        return self._sequence.wanted_lookahead(self._settings)
 
     def _record(self, played: Round, position: int, laps: list[float]) -> RoundFinished:
         settings, counts = self._settings, count_round(played)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from statistics import median
 
 from core import metrics
-from core.config import Coupling, DecodingConfig
+from core.config import MAX_LOOKAHEAD, Coupling, DecodingConfig
 from core.control import Control
 from core.decoding.divergence import divergence
 from core.decoding.lane import LanePlan, LaneRun
@@ -136,12 +136,19 @@ class Race:
         return LaneRun(plan, self._only_k(plan), self._control.should_stop)
 
     def _only_k(self, plan: LanePlan) -> Callable[[], DecodingConfig]:
-        """In a race K alone is live, and the plain lane has none."""
+        """In a race K alone is live, set or automatic; the plain lane has none."""
         if plan.lane is Lane.PLAIN:
             return lambda: plan.settings
-        return lambda: dataclasses.replace(
-            plan.settings, lookahead=self._control.settings().lookahead
-        )
+
+        def settings() -> DecodingConfig:
+            live = self._control.settings()
+            return dataclasses.replace(
+                plan.settings,
+                lookahead=live.lookahead,
+                auto_lookahead=live.auto_lookahead,
+            )
+
+        return settings
 
     def _repeat_finished(self, repeat: int, record: Repeat) -> RepeatFinished:
         plain, speculative = _summaries(record)
@@ -168,13 +175,17 @@ class Race:
             identical=identical,
             divergence=parted,
             verdict=_verdict(speedup, plain, fast),
-            break_even_acceptance=_break_even(counted, self._settings.lookahead),
+            break_even_acceptance=_break_even(counted, self._most()),
             acceptance_rate=metrics.acceptance_rate(rounds),
             settings=self._settings,
             machine=self._machine,
             memory_bytes=self._memory_bytes,
             cancelled=self._control.should_stop(),
         )
+
+    def _most(self) -> int:
+        settings = self._settings
+        return MAX_LOOKAHEAD if settings.auto_lookahead else settings.lookahead
 
     def _compare(self) -> tuple[bool | None, Divergence | None]:
         """Compare the lanes' tokens where they must be the same."""

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from core.config import Coupling, DecodingConfig
+from core.decoding.auto_lookahead import AutoLookahead
 from core.decoding.ending import Ending
 from core.drafters.protocol import Drafter, Prefix, Proposal
 from core.runtime.runner import Runner
@@ -35,6 +36,8 @@ class Sequence:
         drafter: what proposes; None decodes plainly.
         ending: says when the run is over.
         target_name: for sentences.
+        auto: chooses K where the settings leave it to the costs; None keeps to the
+            configured one.
     """
 
     ids: list[int]
@@ -44,6 +47,7 @@ class Sequence:
     drafter: Drafter | None
     ending: Ending
     target_name: str = "The target"
+    auto: AutoLookahead | None = None
 
     @property
     def prefix(self) -> Prefix:
@@ -58,7 +62,14 @@ class Sequence:
         if self.drafter is None:
             return 0
         room = self.drafter.room(len(self.ids))
-        return max(0, min(settings.lookahead, self.ending.remaining - 1, room))
+        wanted = self.wanted_lookahead(settings)
+        return max(0, min(wanted, self.ending.remaining - 1, room))
+
+    def wanted_lookahead(self, settings: DecodingConfig) -> int:
+        """Return the next round's K as it was set or chosen, whatever room is left."""
+        if self.auto is None or not settings.auto_lookahead:
+            return settings.lookahead
+        return self.auto.choose(settings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +233,10 @@ def commit(
         last = draw_last(judgement, position, draws)
         _push(sequence, last.token_id, pieces)
     _roll_back(sequence, accepted)
+    if sequence.auto is not None:
+        drafted = len(proposal.ids)
+        refused = last is not None and accepted < drafted
+        sequence.auto.observe(drafted, accepted + refused, accepted)
     tokens = tuple(sequence.ids[start:])
     return Round(proposal, judgement, accepted, last, tuple(pieces), tokens)
 

@@ -122,6 +122,7 @@ def _state(sequence: Sequence) -> Hashable:
         tuple(sequence.ids),
         _held(sequence.target),
         _held(getattr(sequence.drafter, "_runner", None)),
+        sequence.auto.state if sequence.auto else None,
     )
 
 

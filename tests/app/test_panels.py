@@ -27,6 +27,7 @@ pytestmark = pytest.mark.window
 NUMBERS = [n for n, i in describe().items() if i.minimum is not None]
 CHANGED = DecodingConfig(
     lookahead=11,
+    auto_lookahead=True,
     temperature=0.725,
     top_p=0.93,
     top_k=40,

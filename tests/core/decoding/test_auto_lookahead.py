@@ -1,0 +1,138 @@
+"""K chosen round by round: it falls, climbs, recovers, and costs next to nothing (H14).
+
+Times are counted by the recorded costs, as if every step took exactly as long: a
+synthetic clock, so that these tests say the same on any machine.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from statistics import mean
+
+import pytest
+
+from core.config import DecodingConfig
+from core.decoding.auto_lookahead import AutoLookahead
+from core.events import StepCosts
+from core.lab.cost_model import round_ms
+from tests.core.lab.costs import step_costs
+
+TOKENS = 512
+SEEDS = 8
+GREEDY = DecodingConfig(lookahead=5, auto_lookahead=True)
+Rate = Callable[[int], float]
+
+
+class Clock:
+    """Adds up what rounds cost, catching up included."""
+
+    def __init__(self, costs: StepCosts) -> None:
+        self.ms, self._costs, self._missed = 0.0, costs, 0
+
+    def play(self, lookahead: int, accepted: int) -> None:
+        costs = self._costs
+        self.ms += round_ms(costs, lookahead, greedy=True)
+        if lookahead == 0:
+            self._missed += 1
+            return
+        self.ms += self._missed * costs.draft_read_ms
+        self._missed = int(accepted == lookahead)
+
+
+def played(
+    costs: StepCosts, rate: Rate, seed: int = 0, fixed: int | None = None
+) -> tuple[float, list[int]]:
+    """Return milliseconds and every K of a run whose proposals pass at ``rate``."""
+    auto, clock = AutoLookahead(costs), Clock(costs)
+    chance, emitted, lookaheads = random.Random(seed), 0, []
+    while emitted < TOKENS:
+        wanted = auto.choose(GREEDY) if fixed is None else fixed
+        lookahead = min(wanted, TOKENS - emitted - 1)
+        accepted = 0
+        while accepted < lookahead and chance.random() < rate(emitted):
+            accepted += 1
+        clock.play(lookahead, accepted)
+        if fixed is None:
+            auto.observe(lookahead, accepted + (accepted < lookahead), accepted)
+        lookaheads.append(wanted)
+        emitted += accepted + 1
+    return clock.ms, lookaheads
+
+
+def always(rate: float) -> Rate:
+    return lambda emitted: rate
+
+
+def test_a_hopeless_draft_makes_it_fall_to_zero():
+    """H14: from 5 to the floor, within 50 rounds of nothing accepted."""
+    _, lookaheads = played(step_costs(), always(0.0))
+    assert lookaheads[0] == 5
+    assert 0 in lookaheads[:25]
+    assert sum(lookaheads[50:]) <= 8, "probes of one token, and few"
+
+
+def test_a_perfect_draft_makes_it_climb_within_a_dozen_rounds():
+    """H14: SELF, at the price of a small draft."""
+    _, lookaheads = played(step_costs(), always(1.0))
+    assert lookaheads[0] == 5
+    assert max(lookaheads[:13]) == 16
+
+
+def test_each_run_starts_afresh():
+    """H14: what an earlier run learned is forgotten, in one object as in two."""
+    auto = AutoLookahead(step_costs())
+    first = [auto.choose(GREEDY)]
+    for _ in range(50):
+        auto.observe(first[-1], min(1, first[-1]), 0)
+        first.append(auto.choose(GREEDY))
+    assert first[-1] == 0
+    assert AutoLookahead(step_costs()).choose(GREEDY) == 5
+    assert auto.choose(DecodingConfig(lookahead=7, auto_lookahead=True)) == 7
+
+
+def test_a_draft_that_gets_better_is_found_again_by_a_probe():
+    """H14: 40 rounds of nothing, then everything is accepted."""
+    _, lookaheads = played(step_costs(), lambda emitted: float(emitted >= 40))
+    at_rest = lookaheads.index(0)
+    assert at_rest < 30
+    assert max(lookaheads) == 16
+    assert lookaheads.index(16) < 100
+
+
+def test_probes_come_sixteen_rounds_apart_and_twice_as_far_after_each_failure():
+    _, lookaheads = played(step_costs(0.05), always(0.0))
+    rest = lookaheads.index(0)
+    probes = [i for i, k in enumerate(lookaheads) if i > rest and k]
+    assert all(lookaheads[i] == 1 for i in probes)
+    gaps = [b - a - 1 for a, b in zip([rest - 1, *probes], probes, strict=False)]
+    assert gaps == [16, 32, 64, 128, 128]
+
+
+@pytest.mark.parametrize("ratio", [0.05, 0.13, 0.25, 0.5, 1.0])
+@pytest.mark.parametrize("rate", [0.0, 0.05])
+def test_a_hopeless_draft_costs_at_most_three_per_cent_over_plain(ratio, rate):
+    costs = step_costs(ratio)
+    plain, _ = played(costs, always(0.0), fixed=0)
+    found = mean(played(costs, always(rate), seed)[0] for seed in range(SEEDS))
+    assert found <= 1.03 * plain
+
+
+@pytest.mark.parametrize("rate", [0.2, 0.5, 0.8])
+@pytest.mark.parametrize("ratio", [0.05, 0.13, 0.25])
+def test_it_is_within_five_per_cent_of_the_best_fixed_lookahead(ratio, rate):
+    costs = step_costs(ratio)
+
+    def cost(fixed: int | None) -> float:
+        runs = (played(costs, always(rate), s, fixed) for s in range(SEEDS))
+        return mean(ms for ms, _ in runs)
+
+    assert cost(None) <= 1.05 * min(cost(fixed) for fixed in range(9))
+
+
+def test_where_reading_what_was_missed_is_too_dear_probes_end():
+    """A draft of half the target's price, on a CPU: more than 2 % at any spacing."""
+    costs = step_costs(0.5)
+    _, lookaheads = played(costs, always(0.0))
+    rest = lookaheads.index(0)
+    assert sum(k > 0 for k in lookaheads[rest:]) <= 2
