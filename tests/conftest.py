@@ -13,6 +13,8 @@ import threading
 
 import pytest
 
+pytest_plugins = ["tests.faults"]
+
 
 def pytest_collection_modifyitems(items):
     """Let pass what the offscreen platform says about every window that shows."""

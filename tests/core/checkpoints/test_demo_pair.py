@@ -34,6 +34,7 @@ def target():
 
 @pytest.mark.parametrize("text", _TEXTS)
 def test_tokenizer_goes_round(target, text):
+    """H23: texts come back whole from ids, and the ids are the known ones."""
     ids = target.tokenizer.encode(text)
     assert target.tokenizer.decode(ids) == text
     if _TEXTS[text] is not None:
@@ -41,6 +42,7 @@ def test_tokenizer_goes_round(target, text):
 
 
 def test_spaces_before_a_digit_are_cut_as_in_training(target):
+    """H23: also where the file leaves the rule unsaid."""
     ids = target.tokenizer.encode("x\n    1 + 23")
     pieces = [target.tokenizer.decode([i]) for i in ids]
     assert pieces == ["x", "\n    ", "1", " +", " ", "2", "3"]

@@ -108,6 +108,7 @@ def test_folder_of_gguf_files_names_one(tmp_path, whole_gguf):
 
 @pytest.mark.parametrize("content", ["", "{not json", "[]", "{}"])
 def test_unreadable_config(broken, content):
+    """H21."""
     (broken / "config.json").write_text(content)
     check_sentence(_error(broken), "config.json", "tiny-llama")
 
@@ -165,6 +166,7 @@ def test_unknown_architecture(broken):
 
 @pytest.mark.parametrize("cut", [1, 1000, 60_000])
 def test_weights_cut_short(broken, cut):
+    """H21."""
     file = broken / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-cut])
     check_sentence(_error(broken), "model.safetensors", "tiny-llama")
@@ -179,6 +181,7 @@ def test_weights_that_are_no_safetensors(broken, content):
 
 
 def test_missing_shard_of_an_index(broken):
+    """H21."""
     name = "model-00002-of-00002.safetensors"
     index = {"weight_map": {"a": name, "b": "model.safetensors"}}
     (broken / "model.safetensors.index.json").write_text(json.dumps(index))
@@ -225,12 +228,14 @@ def test_hybrid_family_with_attention_only_is_allowed(broken):
 
 @pytest.mark.parametrize("content", [b"", b"noise" * 100, b"GGUF" + b"\xff" * 100])
 def test_random_bytes_named_gguf(tmp_path, content):
+    """H23: one sentence, and no crash."""
     (tmp_path / "noise.gguf").write_bytes(content)
     check_sentence(_error(tmp_path / "noise.gguf"), "noise.gguf")
 
 
 @pytest.mark.parametrize("keep", [0.02, 0.1, 0.5, 0.99])
 def test_gguf_cut_short(tmp_path, whole_gguf, keep):
+    """H23: at any place."""
     data = whole_gguf.read_bytes()
     (tmp_path / "cut.gguf").write_bytes(data[: int(len(data) * keep)])
     check_sentence(_error(tmp_path / "cut.gguf"), "cut.gguf", "cut short")
@@ -238,5 +243,6 @@ def test_gguf_cut_short(tmp_path, whole_gguf, keep):
 
 @pytest.mark.parametrize("architecture", ["strange", "mamba", "t5", "rwkv6", "lfm2"])
 def test_gguf_architecture_that_cannot_be_decoded(tmp_path, architecture):
+    """H23: refused by its name."""
     file = make_gguf(tmp_path / "other.gguf", architecture=architecture)
     check_sentence(_error(file, UnsupportedModelError), "other.gguf", architecture)

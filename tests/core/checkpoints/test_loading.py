@@ -98,7 +98,7 @@ def test_cancel_between_stages(whole, stage):
 
 
 def test_failed_load_gives_its_memory_back(whole, monkeypatch):
-    """Even while somebody holds the error, no frame of it may hold the weights."""
+    """H22: even while somebody holds the error, no frame of it may hold the weights."""
     alive: list[weakref.ref] = []
     read = weights.read_weights
 
@@ -142,6 +142,8 @@ def test_cancelled_load_gives_its_memory_back(whole, monkeypatch):
     "error", [MemoryError(), RuntimeError("DefaultCPUAllocator: can't allocate memory")]
 )
 def test_memory_that_runs_out_names_needed_and_free(whole, monkeypatch, error):
+    """H22."""
+
     def fail(*_):
         raise error
 
@@ -152,6 +154,7 @@ def test_memory_that_runs_out_names_needed_and_free(whole, monkeypatch, error):
 
 
 def test_model_that_cannot_fit_is_refused_before_loading(whole, monkeypatch):
+    """H22."""
     monkeypatch.setattr(loading, "free_bytes", lambda device: 1000)
     monkeypatch.setattr(loading, "_load", pytest.fail)
     with pytest.raises(DeviceMemoryError) as caught:

@@ -23,6 +23,7 @@ def _draft(tmp_path, **how):
 
 
 def test_same_tokenizer_fits_whatever_the_padding(tmp_path, target):
+    """H4."""
     for number, rows in enumerate((258, 320)):
         draft = _draft(tmp_path / str(number), rows=rows)
         verdict = judge_pair(target, draft)
@@ -31,6 +32,7 @@ def test_same_tokenizer_fits_whatever_the_padding(tmp_path, target):
 
 
 def test_one_more_special_token_at_the_end_fits_with_a_note(tmp_path, target):
+    """H5."""
     draft = _draft(tmp_path, added=("<|extra|>",))
     verdict = judge_pair(target, draft)
     assert verdict.fits
@@ -38,6 +40,7 @@ def test_one_more_special_token_at_the_end_fits_with_a_note(tmp_path, target):
 
 
 def test_permuted_vocabulary_of_equal_size_is_refused(tmp_path, target):
+    """H5."""
     vocab = byte_tokens()
     names = list(vocab)
     vocab = {name: i for i, name in enumerate([names[0], *names[:0:-1]])}
@@ -73,6 +76,7 @@ def test_shorter_context_and_large_draft_are_noted(tmp_path, target):
 
 
 def test_gguf_and_folder_of_the_same_tokens_fit(whole_gguf, target):
+    """H23."""
     assert judge_pair(inspect_checkpoint(whole_gguf), target).fits
 
 

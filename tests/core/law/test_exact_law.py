@@ -43,7 +43,7 @@ def test_the_output_has_plain_decodings_law_over_blocks_of_two():
 @pytest.mark.parametrize("settings", SETTINGS)
 @pytest.mark.parametrize("drafter", DRAFTERS)
 def test_every_small_case_has_plain_decodings_law(settings, drafter):
-    """All tables and K up to 2 at vocabulary 3; the ending goes by turns."""
+    """H1, H11 and H12: all tables, K up to 2, vocabulary 3; endings go by turns."""
     endings = list(ENDINGS)
     turn = list(SETTINGS).index(settings) + list(DRAFTERS).index(drafter)
     _check(

@@ -25,6 +25,7 @@ def test_truncating_moves_an_integer_and_the_next_write_covers_the_rest():
 
 
 def test_a_sliding_layer_keeps_every_token_and_says_so_to_the_mask():
+    """H8."""
     cache = buffers(64, [True, False])
     for layer in (0, 1):
         cache.update(states(40), states(40), layer)

@@ -58,6 +58,7 @@ def refuse(module) -> UnsupportedModelError:
     ],
 )
 def test_recurrent_layers_are_named(config, kind):
+    """H9."""
     error = refuse(AutoModelForCausalLM.from_config(config).eval())
     # transformers before 5.18 tells no kinds apart in stateful models
     assert error.facts["layer_type"] in (kind, "recurrent", "linear_attention")

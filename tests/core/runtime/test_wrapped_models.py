@@ -157,6 +157,7 @@ def test_cache_bytes_are_those_of_the_buffers(family):
 
 
 def test_a_window_wider_than_a_chunk_of_keys_is_kept():
+    """H8."""
     long = IDS * 2
     module = tiny("mistral", sliding_window=300, max_position_embeddings=1024)
     wanted = reference_logits(module, long[:700])[:, :KNOWN]
