@@ -139,7 +139,7 @@ def ratio_upside_down() -> Iterator[None]:
         yield
 
 
-@_mutant
+@_needing_draft
 def ratio_without_draft() -> Iterator[None]:
     """Accepted with the target's probability, as if the draft were certain."""
     with _rule(lambda d, t: t):
