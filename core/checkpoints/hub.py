@@ -1,146 +1,189 @@
 """Fetching a checkpoint from the model hub, when the person asked for it.
 
-The hub library cannot cancel a transfer that runs, so it runs in a child process; what
-it has fetched so far stays in its cache and is resumed the next time.
+A transfer that runs cannot be cancelled from outside, so it runs in a child process
+that can be ended at any time; what has arrived stays and is resumed the next time.
 """
 
 from __future__ import annotations
 
 import multiprocessing
-import re
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from core.checkpoints import hub_child, hub_transfer
 from core.checkpoints.cache import require_space
-from core.checkpoints.hub_cache import hub_cache_folder, local_snapshot, offline
-from core.checkpoints.progress import Work
+from core.checkpoints.hub_cache import hub_cache_folder, offline
+from core.checkpoints.hub_failures import hub_failure, not_asked
+from core.checkpoints.hub_files import HubFile
+from core.checkpoints.progress import Work, megabytes
 from core.errors import ModelLoadError
 
 _POLL_SECONDS = 0.2
-_ONLY = ["*.json", "*.safetensors", "*.jinja", "*.txt", "tokenizer.model", "README.md"]
-# Subfolders hold other formats of the same model; "consolidated" is a second copy.
-_NEVER = ["*/*", "consolidated*"]
-_GONE = ("RepositoryNotFound", "RevisionNotFound", "GatedRepo", "HFValidation")
+PAUSES = (1.0, 2.0, 4.0, 8.0)  # seconds before each new try; bytes begin them anew
+
+
+@dataclass(frozen=True, slots=True)
+class HubModel:
+    """A model that the hub found.
+
+    Attributes:
+        reference: its id, which loading takes.
+        architecture: the model type, or an empty string.
+        num_parameters: numbers stored in its safetensors, or 0 if the hub does not say.
+        licence: as its page names it, or an empty string.
+        gated: its terms must be accepted on its page first.
+        downloads: in the last month.
+    """
+
+    reference: str
+    architecture: str
+    num_parameters: int
+    licence: str
+    gated: bool
+    downloads: int
 
 
 def download_checkpoint(hub_id: str, work: Work) -> Path:
     """Fetch the files of ``hub_id`` that loading needs and return their folder.
 
+    Every file is checked by its hash, also one that was here already; a damaged one is
+    fetched again.
+
     Raises:
         Cancelled: if the person asked to stop.
-        ModelLoadError: offline, without a network, or if there is no such model.
+        ModelLoadError: offline, without room, or if the hub does not give it.
     """
-    _require_network(hub_id)
-    work.report(f"Asking for the size of {hub_id}")
-    sizes = _in_child(_list_files, hub_id, work, lambda: None)
-    _check_files(hub_id, sizes)
-    missing = sum(size for _, size, cached in sizes if not cached)
-    require_space(hub_cache_folder(), missing, f"The model {hub_id}")
-    blobs = hub_cache_folder() / f"models--{hub_id.replace('/', '--')}" / "blobs"
-    before = _folder_bytes(blobs)
-    stage = f"Fetching {hub_id}"
-
-    def report() -> None:
-        work.report_bytes(stage, max(0, _folder_bytes(blobs) - before), missing)
-
-    _in_child(_fetch_files, hub_id, work, report)
-    folder = local_snapshot(hub_id)
-    if folder is None:
-        raise _failed(hub_id, "the files did not arrive", "")
-    return folder
+    what = f"The model {hub_id}"
+    _require_network(what)
+    work.report(f"Asking the hub for {hub_id}")
+    fetching = _Fetching(hub_id, work)
+    folder = _ask_child(
+        what,
+        hub_transfer.fetch_model,
+        (hub_id, str(hub_cache_folder()), PAUSES),
+        work,
+        fetching.on_message,
+    )
+    return Path(folder)
 
 
 def download_size(hub_id: str, work: Work) -> int:
-    """Return how many bytes fetching ``hub_id`` would take; asks the hub.
+    """Return how many bytes the files of ``hub_id`` take; asks the hub.
 
     Raises:
         Cancelled: if the person asked to stop.
-        ModelLoadError: offline, without a network, or if there is no such model.
+        ModelLoadError: offline, or if the hub does not tell.
     """
-    _require_network(hub_id)
-    sizes = _in_child(_list_files, hub_id, work, lambda: None)
-    return sum(size for _, size, cached in sizes if not cached)
+    what = f"The model {hub_id}"
+    _require_network(what)
+    files = _ask_child(what, hub_transfer.list_needed, (hub_id, PAUSES), work)
+    _require_weights(hub_id, files)
+    return sum(file.size for file in files)
 
 
-def _require_network(hub_id: str) -> None:
-    if offline():
-        raise ModelLoadError(
-            f"The model {hub_id} is not on this machine and the network is off "
-            "(HF_HUB_OFFLINE); switch it on or choose a folder.",
-            reference=hub_id,
+def search_hub(text: str, work: Work, *, largest: str = "") -> tuple[HubModel, ...]:
+    """Return the text generators with safetensors that the hub finds.
+
+    Args:
+        text: part of a name.
+        work: told when the hub makes us wait; asked whether to go on.
+        largest: a number of parameters as the hub writes it, for example ``1B``.
+
+    Raises:
+        Cancelled: if the person asked to stop.
+        ModelLoadError: offline, or if the hub does not answer.
+    """
+    what = f"The list of models for {text!r}"
+    _require_network(what)
+    arguments = (text, largest, PAUSES)
+    found = _ask_child(what, hub_transfer.search_models, arguments, work)
+    return tuple(HubModel(**model) for model in found)
+
+
+class _Fetching:
+    """Turns what the child tells into progress in bytes and time."""
+
+    def __init__(self, hub_id: str, work: Work) -> None:
+        self._hub_id, self._work = hub_id, work
+        self._total = self._checking = 0
+        self._rate = Rate()
+
+    def on_message(self, pipe: Connection, kind: str, *values: Any) -> None:
+        """Report one message; consent to fetching once there is room for it."""
+        match kind:
+            case "checking":
+                (self._checking,) = values
+            case "files":
+                self._on_files(pipe, *values)
+            case "bytes" if not self._total:
+                self._work.report_bytes(
+                    "Checking what is here", *values, self._checking
+                )
+            case "bytes":
+                self._report(*values)
+            case "waiting":
+                seconds = f"trying again in {values[0]:.0f} s"
+                self._work.report("The hub does not answer", None, seconds)
+            case "again":
+                self._work.report(f"{values[0]} arrived damaged; fetching it again")
+
+    def _on_files(
+        self, pipe: Connection, files: list[HubFile], missing: int, kept: int
+    ) -> None:
+        _require_weights(self._hub_id, files)
+        require_space(hub_cache_folder(), missing - kept, f"The model {self._hub_id}")
+        self._total = missing
+        self._rate = Rate(kept)
+        pipe.send(True)
+
+    def _report(self, done: int) -> None:
+        if not self._total:
+            self._work.report_bytes("Checking what is here", done, self._checking)
+            return
+        fraction = min(1.0, done / self._total)
+        sizes = f"{megabytes(done)} of {megabytes(self._total)}"
+        detail = f"{sizes}{self._rate.words(done, self._total)}"
+        self._work.report(f"Fetching {self._hub_id}", fraction, detail)
+
+
+class Rate:
+    """How fast bytes arrive, and when the rest will be here."""
+
+    def __init__(self, kept: int = 0, now: float | None = None) -> None:
+        self._kept = kept
+        self._began = time.monotonic() if now is None else now
+
+    def words(self, done: int, total: int, now: float | None = None) -> str:
+        """Return rate and time left as people read them; nothing in the first second.
+
+        Bytes that were here before do not count as fast.
+        """
+        passed = (time.monotonic() if now is None else now) - self._began
+        if passed < 1.0 or done <= self._kept:
+            return ""
+        rate = (done - self._kept) / passed
+        return (
+            f" · {megabytes(round(rate))}/s · {_duration((total - done) / rate)} left"
         )
 
 
-def _in_child(
-    target: Callable[[str, str, Connection], None],
-    hub_id: str,
-    work: Work,
-    report: Callable[[], None],
-) -> Any:
-    """Run ``target`` in a child process and return what it sends."""
-    context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe(duplex=False)
-    child = context.Process(
-        target=target, args=(hub_id, str(hub_cache_folder()), theirs), daemon=True
-    )
-    child.start()
-    theirs.close()
-    try:
-        while not ours.poll(_POLL_SECONDS):
-            work.check()
-            report()
-        good, answer = ours.recv()
-    except EOFError as error:
-        raise _failed(hub_id, "the transfer ended by itself", "") from error
-    finally:
-        child.kill()
-        child.join()
-        ours.close()
-    if not good:
-        raise _failed(hub_id, *answer)
-    return answer
+def _duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
-def _list_files(hub_id: str, cache: str, answer: Connection) -> None:
-    """In the child: send the (name, bytes, is here) of every needed file."""
-
-    def ask() -> list[tuple[str, int, bool]]:
-        found: Any = _snapshot(hub_id, cache, dry_run=True)
-        return [(f.filename, f.file_size or 0, f.is_cached) for f in found]
-
-    _answer(ask, answer)
+def _require_network(what: str) -> None:
+    if offline():
+        raise not_asked(what)
 
 
-def _fetch_files(hub_id: str, cache: str, answer: Connection) -> None:
-    """In the child: fetch, then send the folder."""
-    _answer(lambda: str(_snapshot(hub_id, cache, dry_run=False)), answer)
-
-
-def _snapshot(hub_id: str, cache: str, *, dry_run: bool) -> Any:
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.utils import disable_progress_bars
-
-    disable_progress_bars()
-    return snapshot_download(
-        hub_id,
-        cache_dir=cache,
-        allow_patterns=_ONLY,
-        ignore_patterns=_NEVER,
-        dry_run=dry_run,  # pyright: ignore[reportArgumentType]
-    )
-
-
-def _answer(ask: Callable[[], Any], answer: Connection) -> None:
-    try:
-        answer.send((True, ask()))
-    except Exception as error:  # becomes a sentence on the other side
-        answer.send((False, (type(error).__name__, str(error))))
-
-
-def _check_files(hub_id: str, sizes: list[tuple[str, int, bool]]) -> None:
-    if not any(name.endswith(".safetensors") for name, _, _ in sizes):
+def _require_weights(hub_id: str, files: Iterable[HubFile]) -> None:
+    if not any(file.name.endswith(".safetensors") for file in files):
         raise ModelLoadError(
             f"The model {hub_id} has no safetensors weights on the hub; choose another "
             "version of it, or a GGUF file.",
@@ -148,28 +191,46 @@ def _check_files(hub_id: str, sizes: list[tuple[str, int, bool]]) -> None:
         )
 
 
-def _failed(hub_id: str, kind: str, message: str) -> ModelLoadError:
-    detail = re.sub(r"hf_\w+", "…", message)
-    if any(word in kind for word in _GONE):
-        return ModelLoadError(
-            f"The hub has no model {hub_id} that you may read; check its name, or log "
-            "in if it needs permission.",
-            detail=detail,
-            reference=hub_id,
-        )
-    return ModelLoadError(
-        f"The model {hub_id} could not be fetched; check the network and try again, "
-        "what has arrived is kept.",
-        detail=f"{kind}: {detail}",
-        reference=hub_id,
+def _ignore(pipe: Connection, kind: str, *values: Any) -> None:
+    """Take what the child tells and do nothing."""
+
+
+def _ask_child(
+    what: str,
+    question: Callable[..., Any],
+    arguments: tuple[Any, ...],
+    work: Work,
+    on_message: Callable[..., None] = _ignore,
+) -> Any:
+    """Run ``question`` in a child process, which is ended in any case."""
+    context = multiprocessing.get_context("spawn")
+    ours, theirs = context.Pipe()
+    child = context.Process(
+        target=hub_child.serve, args=(question, theirs, arguments), daemon=True
     )
+    child.start()
+    theirs.close()
+    try:
+        return _listen(what, ours, work, on_message)
+    finally:
+        child.kill()
+        child.join()
+        ours.close()
 
 
-def _folder_bytes(folder: Path) -> int:
-    total = 0
-    for path in folder.glob("*"):
-        try:
-            total += path.stat().st_size
-        except OSError:  # renamed while we looked
+def _listen(
+    what: str, pipe: Connection, work: Work, on_message: Callable[..., None]
+) -> Any:
+    while True:
+        work.check()
+        if not pipe.poll(_POLL_SECONDS):
             continue
-    return total
+        try:
+            kind, *values = pipe.recv()
+        except (EOFError, ConnectionError) as error:
+            raise hub_failure(what, ["child ended"], None, "") from error
+        if kind == "done":
+            return values[0]
+        if kind == "failed":
+            raise hub_failure(what, *values)
+        on_message(pipe, kind, *values)

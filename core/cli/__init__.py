@@ -17,6 +17,7 @@ COMMANDS = {
     "verify": "check that a pair is lossless: same tokens, same law",
     "bench": "measure steps, rounds and rates beside transformers",
     "inspect": "say what a checkpoint is and whether a pair fits",
+    "get": "fetch a model from the hub",
     "models": "list the checkpoints on this machine, and which could draft",
     "demo": "fetch or show the demo pair",
     "doctor": "say what a bug report needs to know of this machine",
