@@ -78,15 +78,16 @@ def _attend(
     Returns:
         [rows, n, heads, width] in the query's dtype.
     """
-    mixed = scaled_dot_product_attention(
-        query.float(),
-        key.float(),
-        value.float(),
-        attn_mask=attention_mask,
-        is_causal=attention_mask is None and query.shape[2] > 1,
-        scale=scaling,
-        enable_gqa=True,
-    )
+    with torch.autocast(query.device.type, enabled=False):
+        mixed = scaled_dot_product_attention(
+            query.float(),
+            key.float(),
+            value.float(),
+            attn_mask=attention_mask,
+            is_causal=attention_mask is None and query.shape[2] > 1,
+            scale=scaling,
+            enable_gqa=True,
+        )
     return mixed.transpose(1, 2).contiguous().to(query.dtype), None
 
 

@@ -34,7 +34,7 @@ class CollectingSettings:
     """
 
     max_new_tokens: int = 192
-    rows: int = 64
+    rows: int = 128
     kept: int = 32
     temperatures: tuple[float, ...] = (0.0, 1.0, 0.7, 1.0)
     seed: int = 0
@@ -183,9 +183,7 @@ class _Growing:
         rows, length = prompts.shape
         places, kept = settings.max_new_tokens, settings.kept
         self._module, self._batch, self._next = module, batch, prompts
-        self._cache = BatchCache(
-            module.config.num_hidden_layers, rows, length + places
-        )
+        self._cache = BatchCache(module.config.num_hidden_layers, rows, length + places)
         self._temperatures = torch.tensor(batch.temperatures)
         self._end_ids = torch.tensor(list(end_ids))
         self._random = torch.Generator().manual_seed(
