@@ -21,8 +21,16 @@ from core.config import (
     PairConfig,
 )
 from core.control import Control
+from core.distillation.plan import DistillEvent, DistillPlan
 from core.errors import ConfigurationError
-from core.events import Event, Lane, LoadProgress, ModelFacts, PairLoaded
+from core.events import (
+    Event,
+    Lane,
+    LoadProgress,
+    ModelFacts,
+    PairLoaded,
+    StepCosts,
+)
 from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
 from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
@@ -51,6 +59,7 @@ class Session:
         self._target: LoadedModel | None = None
         self._draft: LoadedModel | None = None
         self._pair_notes: tuple[str, ...] = ()
+        self._costs: StepCosts | None = None
 
     @property
     def pair(self) -> PairConfig | None:
@@ -86,7 +95,7 @@ class Session:
                 )
             )
         if loaded is not None:
-            self._target, self._draft = loaded
+            self._target, self._draft, self._costs = loaded
             self._pair = pair
             yield self._loaded()
 
@@ -96,8 +105,12 @@ class Session:
         report: Report,
         should_stop: Callable[[], bool],
         allow_download: bool,
-    ) -> tuple[LoadedModel, LoadedModel | None] | None:
-        """Judge the pair, then load what is not loaded yet; None when cancelled."""
+    ) -> tuple[LoadedModel, LoadedModel | None, StepCosts | None] | None:
+        """Judge the pair, load what is not loaded yet, time its steps.
+
+        Returns:
+            Target, draft and step costs; None when cancelled.
+        """
         report(LoadProgress("Starting torch"))
         from core.checkpoints.loading import fetch
         from core.checkpoints.progress import Cancelled, Work
@@ -115,7 +128,14 @@ class Session:
             }
         except Cancelled:
             return None
-        return models[pair.target], models[pair.draft] if pair.draft else None
+        target, draft = models[pair.target], models[pair.draft] if pair.draft else None
+        if pair.drafter is DrafterKind.NONE:
+            return target, draft, None
+        report(LoadProgress("Timing the steps"))
+        from core.lab.pair_costs import measure_costs
+
+        costs = measure_costs(target, draft, _drafter_maker(target, draft), should_stop)
+        return None if costs is None else (target, draft, costs)
 
     def _require_fit(self, pair: PairConfig) -> None:
         """Refuse a draft with other tokens before a single weight is read."""
@@ -157,7 +177,7 @@ class Session:
         notes = list(self._pair_notes) if self._draft else []
         if not all(facts.row_invariant for facts in (target, draft) if facts):
             notes.append(NOT_BIT_IDENTICAL)
-        return PairLoaded(target, draft, tuple(notes))
+        return PairLoaded(target, draft, tuple(notes), self._costs)
 
     def _require_target(self) -> LoadedModel:
         if self._target is None:
@@ -173,23 +193,9 @@ class Session:
         assert self._pair is not None
         if self._pair.drafter is not DrafterKind.LOOKUP and self._draft is None:
             return None
-        make, model = self._drafter_maker(), self._draft and self._draft.model
+        make = _drafter_maker(self._require_target(), self._draft)
+        model = self._draft and self._draft.model
         return lambda capacity: make(capacity, model)
-
-    def _drafter_maker(self) -> Callable[[int, Model | None], Drafter]:
-        """Return what makes a drafter for a capacity from the draft's model."""
-        facts, draft = self._require_target().model.facts, self._draft
-        if draft is None:
-            from core.drafters.prompt_lookup import PromptLookup
-
-            return lambda capacity, model: PromptLookup(
-                facts.vocabulary_size, facts.context_length
-            )
-        from core.drafters.draft_model import DraftModel
-
-        return lambda capacity, model: DraftModel(
-            _present(model), capacity, facts.vocabulary_size, draft.head_ids
-        )
 
     def run(self, request: DecodingRequest, control: Control) -> Iterator[Event]:
         """Decode one prompt speculatively (or plainly where no drafter is loaded).
@@ -303,7 +309,7 @@ class Session:
                     self._pair,
                     self._require_target(),
                     self._draft,
-                    self._drafter_maker(),
+                    _drafter_maker(self._require_target(), self._draft),
                     settings,
                     kind=kind,
                     repeats=repeats,
@@ -340,6 +346,29 @@ class Session:
         raise NotImplementedError
         yield
 
+    def distill(
+        self, plan: DistillPlan, control: Control
+    ) -> Iterator[DistillEvent | LoadProgress]:
+        """Make a draft for a target; the loaded pair stays as it is.
+
+        Yields progress, then DistillFinished, also when it was cancelled; nothing when
+        it was cancelled while it waited.
+
+        Args:
+            plan: what to make.
+            control: stops it; the best draft so far is kept.
+
+        Raises:
+            CoreError: if target, prompts or folder cannot be used; nothing is
+                overwritten.
+        """
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a distillation", control.should_stop) as held:
+            if held:
+                from core.distillation.distill import distill
+
+                yield from distill(plan, control)
+
     def _require_drafter(self, what: str) -> None:
         self._require_target()
         if self._new_drafter() is None:
@@ -364,6 +393,7 @@ class Session:
             prompt_ids=ids,
             settings=request.config,
             new_drafter=self._new_drafter() if lane is Lane.SPECULATIVE else None,
+            costs=self._costs,
         )
 
     def _require_caches(
@@ -401,7 +431,7 @@ class Session:
 
     def close(self) -> None:
         """Let go of the models and their memory."""
-        self._pair = self._target = self._draft = None
+        self._pair = self._target = self._draft = self._costs = None
 
     def _wait(self) -> Iterator[LoadProgress]:
         """Say what holds the device, if anything does."""
@@ -416,6 +446,24 @@ def _by_token_id(draft: LoadedModel) -> Model:
 
     ids = draft.head_ids
     return draft.model if ids is None else WholeRows(draft.model, ids)
+
+
+def _drafter_maker(
+    target: LoadedModel, draft: LoadedModel | None
+) -> Callable[[int, Model | None], Drafter]:
+    """Return what makes a drafter for a capacity from the draft's model."""
+    facts = target.model.facts
+    if draft is None:
+        from core.drafters.prompt_lookup import PromptLookup
+
+        return lambda capacity, model: PromptLookup(
+            facts.vocabulary_size, facts.context_length
+        )
+    from core.drafters.draft_model import DraftModel
+
+    return lambda capacity, model: DraftModel(
+        _present(model), capacity, facts.vocabulary_size, draft.head_ids
+    )
 
 
 def _present(model: Model | None) -> Model:

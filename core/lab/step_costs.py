@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -22,6 +23,7 @@ def step_costs(
     *,
     context: int = 64,
     repeats: int = 15,
+    budget_ms: float = math.inf,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> dict[int, float]:
     """Return the median milliseconds of a step by rows.
@@ -34,6 +36,7 @@ def step_costs(
         widths: numbers of rows, 1 to 17.
         context: tokens in the cache before each step.
         repeats: timed steps of each width, after one that is not timed.
+        budget_ms: no further repeat begins after this time; one is always made.
         should_stop: asked between steps.
     """
     runner = model.new_runner(context + max(widths))
@@ -41,7 +44,10 @@ def step_costs(
     runner.prefill(ids)
     clock = Clock(model.facts.device)
     times: dict[int, list[float]] = {width: [] for width in widths}
+    end = clock.now_ms() + budget_ms
     for repeat in range(repeats + 1):
+        if repeat > 1 and clock.now_ms() > end:
+            break
         for width in widths:
             if should_stop():
                 break

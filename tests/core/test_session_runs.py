@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import json
 
@@ -13,7 +14,7 @@ from core.config import DecodingConfig, DecodingRequest
 from core.control import Control
 from core.drafters.draft_model import DraftModel
 from core.errors import DeviceMemoryError, PromptError
-from core.events import RoundFinished, RunFinished, StopReason
+from core.events import RoundFinished, RunFinished, SettingsChanged, StopReason
 from core.session import Session
 from tests.core.checkpoints.tiny_checkpoints import check_sentence
 from tests.core.tiny_sessions import (
@@ -94,7 +95,7 @@ def cancelled_run(session) -> list:
 def test_a_fixed_lookahead_is_kept_in_every_round_but_the_last(
     folders, drafter, lookahead
 ):
-    """H14; an adaptive K does not exist yet, so nothing can be remembered."""
+    """H14: nothing shortens a block but the end of the run."""
     target, draft = folders
     session = Session()
     load(session, pair(target, draft if drafter == "model" else target))
@@ -105,6 +106,27 @@ def test_a_fixed_lookahead_is_kept_in_every_round_but_the_last(
         assert played.lookahead == min(lookahead, left - 1)
         left -= len(played.tokens)
     assert left == 0
+
+
+def test_an_automatic_lookahead_is_chosen_by_recorded_costs_and_repeats(session):
+    """H14: two runs choose alike, costs stand in the events, the text is plain's."""
+    config = DecodingConfig(lookahead=4, auto_lookahead=True, max_new_tokens=60)
+    config = dataclasses.replace(config, ignore_eos=True)
+    first, second = events(session, config), events(session, config)
+    started = first[0]
+    assert started.costs is not None
+    assert min(*started.costs.target_ms, started.costs.draft_ms) > 0
+    assert second[0].costs == started.costs
+    chosen = [
+        [(e.auto_lookahead, e.lookahead) for e in run if isinstance(e, RoundFinished)]
+        for run in (first, second)
+    ]
+    assert chosen[0] == chosen[1]
+    assert chosen[0][0] == (4, 4)
+    assert not any(isinstance(e, SettingsChanged) for e in first)
+    assert not first[-1].summary.mixed_settings
+    fixed = decode(session, DecodingConfig(max_new_tokens=60, ignore_eos=True))
+    assert first[-1].summary.tokens == fixed.tokens
 
 
 def generation_configs(session) -> list[dict]:
