@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from core.events import LoadProgress
 
+Report = TypeVar("Report")
 Result = TypeVar("Result")
 _DONE = object()
 
@@ -16,6 +17,13 @@ _DONE = object()
 def with_progress(
     work: Callable[[Callable[[LoadProgress], None]], Result],
 ) -> Generator[LoadProgress, None, Result]:
+    """Do what :func:`with_reports` does, for work that reports how a load goes."""
+    return with_reports(work)
+
+
+def with_reports(
+    work: Callable[[Callable[[Report], None]], Result],
+) -> Generator[Report, None, Result]:
     """Run ``work(report)`` in a thread and yield what it reports.
 
     A loader cannot yield from the middle of a library call; a thread of its own lets

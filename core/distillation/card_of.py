@@ -59,7 +59,7 @@ def _command(plan: DistillPlan, target: CheckpointFacts, watch: Stopwatch) -> st
     words += ["--out", Path(plan.out).name, "--size", Path(plan.size).name]
     if plan.prompts:
         words += ["--prompts", Path(plan.prompts).name]
-    words += ["--minutes", f"{max(1.0, watch.total / 60):.0f}"]
+    words += ["--minutes", f"{watch.total / 60:.3g}"]
     return shlex.join(words + (["--seed", str(plan.seed)] if plan.seed else []))
 
 

@@ -9,22 +9,21 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Generator, Iterator
+from functools import partial
 
-from core.background import with_progress
+from core.background import with_progress, with_reports
 from core.checkpoints.facts import CheckpointFacts
 from core.checkpoints.inspection import inspect_checkpoint
-from core.checkpoints.loading import LoadedModel, load_model
-from core.checkpoints.progress import Cancelled
-from core.config import ModelConfig
 from core.control import Control
 from core.distillation import folder as folders
 from core.distillation.card import write_card
 from core.distillation.card_of import card_of
 from core.distillation.clock import Stopwatch
 from core.distillation.collecting import Batch
+from core.distillation.collection import Collection
 from core.distillation.export import write_draft
 from core.distillation.lessons import lessons
-from core.distillation.measuring import chosen_prompts, measure
+from core.distillation.measured_draft import Steps, measured_draft
 from core.distillation.plan import (
     DistillEvent,
     DistillFinished,
@@ -36,13 +35,12 @@ from core.distillation.plan import (
 from core.distillation.recipe import (
     COLLECTING_SHARE,
     HELD_OUT_SHARE,
-    LONG_MINUTES,
     Recipe,
     recipe_of,
     source_of,
     teaching_of,
 )
-from core.distillation.source import Collection, Source, read_source
+from core.distillation.source import Source, read_source
 from core.distillation.teaching import Teaching, beginnings
 from core.events import LoadProgress
 from core.runtime import threads
@@ -52,7 +50,9 @@ ENOUGH_HELD_OUT = 40_000  # tokens; more would only make every look longer
 _TELL_EVERY_S = 0.5
 
 Tell = Callable[[DistillProgress], None]
-Events = Iterator[DistillEvent | LoadProgress]
+Told = DistillEvent | LoadProgress
+Events = Iterator[Told]
+Measuring = Generator[Told, None, DraftFigures | None]
 
 
 def distill(plan: DistillPlan, control: Control) -> Events:
@@ -96,16 +96,12 @@ class _Sitting:
 
     def events(self) -> Events:
         source = yield from with_progress(self._read_source)
-        taught, held_out = self._collection(source, False), self._collection(source)
-        yield from with_progress(lambda tell: self._collect(held_out, taught, tell))
-        self._tokens = taught.tokens
-        if self._stopped() or not (taught.tokens and held_out.tokens):
+        tokenizer, teaching = source.tokenizer, (yield from self._prepare(source))
+        del source  # the target leaves the memory
+        gc.collect()
+        if teaching is None:
             yield self._finished(None)
             return
-        teaching = self._teaching(source, taught, held_out)
-        tokenizer = source.tokenizer
-        del source, taught, held_out  # the target leaves the memory
-        gc.collect()
         yield from self._teach(teaching)
         if teaching.steps or not self._place.has_draft:
             self._export(teaching, tokenizer)
@@ -120,11 +116,23 @@ class _Sitting:
 
     # Collecting -------------------------------------------------------------------
 
-    def _collection(self, source: Source, held_out: bool = True) -> Collection:
+    def _collection(self, source: Source, *, held_out: bool) -> Collection:
         recipe, place = self._recipe, self._place
         settings = recipe.judging if held_out else recipe.collecting
         where = place.held_out if held_out else place.texts
         return Collection(source, recipe.prompts, settings, where, held_out=held_out)
+
+    def _prepare(
+        self, source: Source
+    ) -> Generator[DistillEvent, None, Teaching | None]:
+        """Collect texts; return a student for them, or None without enough."""
+        taught = self._collection(source, held_out=False)
+        held_out = self._collection(source, held_out=True)
+        yield from with_reports(partial(self._collect, held_out, taught))
+        self._tokens = taught.tokens
+        if self._stopped() or not (taught.tokens and held_out.tokens):
+            return None
+        return self._teaching(source, taught, held_out)
 
     def _collect(self, held_out: Collection, taught: Collection, tell: Tell) -> None:
         threads.torch_on_all_cores()
@@ -195,41 +203,25 @@ class _Sitting:
         )
         write_card(self._place.root, card)
 
-    # Measuring --------------------------------------------------------------------
-
-    def _measure(
-        self,
-    ) -> Generator[DistillEvent | LoadProgress, None, DraftFigures | None]:
-        if self._stopped():
-            return None
+    def _measure(self) -> Measuring:
         self._watch.start()
-        try:
-            target, draft = yield from with_progress(self._load_pair)
-        except Cancelled:
-            return None
-        long = self._plan.minutes >= LONG_MINUTES
-        prompts = chosen_prompts(self._recipe.prompts, 2 if long else 1)
-        steps = measure(target, draft, prompts, 96 if long else 48, self._stopped)
-        figures = yield from self._measured(steps)
+        steps = measured_draft(
+            self._plan, self._recipe, self._place.root, self._stopped
+        )
+        figures = yield from self._told(steps)
         self._watch.stop(Stage.MEASURING)
         return figures
 
-    def _load_pair(
-        self, tell: Callable[[LoadProgress], None]
-    ) -> tuple[LoadedModel, LoadedModel]:
-        config = self._plan.target
-        own = ModelConfig(str(self._place.root), config.device, config.dtype)
-        target = load_model(config, tell, self._stopped)
-        return target, load_model(own, tell, self._stopped, drafts=True)
-
-    def _measured(
-        self, steps: Generator[float, None, DraftFigures | None]
-    ) -> Generator[DistillEvent, None, DraftFigures | None]:
+    def _told(self, steps: Steps) -> Measuring:
+        """Turn shares of the measuring into progress of the whole."""
         while True:
             try:
                 done = next(steps)
             except StopIteration as end:
                 return end.value
+            if isinstance(done, LoadProgress):
+                yield done
+                continue
             left = self._watch.lap * (1 - done) / done
             whole = 1 - MEASURING_SHARE * (1 - done)
             yield DistillProgress(Stage.MEASURING, whole, left, self._tokens)

@@ -113,9 +113,8 @@ def _from_config(path: Path) -> StudentShape:
     if not isinstance(config, dict):
         raise _unfit(path, "is no object")
     defaults = dataclasses.asdict(StudentShape())
-    del defaults["key_heads"]
-    found = {n: config.get(key, defaults.get(n)) for n, key in _KEYS.items()}
-    found["key_heads"] = found["key_heads"] or found["heads"]
+    defaults["key_heads"] = config.get(_KEYS["heads"], defaults["heads"])
+    found = {name: config.get(key, defaults[name]) for name, key in _KEYS.items()}
     for name, value in found.items():
         if type(value) is not int or value < 1:
             raise _unfit(path, f"has {_KEYS[name]} {value!r}, not a number above 0")

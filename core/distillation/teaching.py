@@ -107,7 +107,7 @@ class Teaching:
 def _head_ids(
     file: Path, start: Beginnings, shape: StudentShape, taught: Sequence[Lesson]
 ) -> Tensor:
-    """Return the ids that have logits: chosen once, since the weights belong to them."""
+    """Return the ids that have logits: chosen once, as the weights belong to them."""
     if not file.is_file():
         weights = id_weights(taught, len(start.embeddings))[: start.vocabulary_size]
         found = frequent_ids(weights, shape.head_rows, start.eos_ids)

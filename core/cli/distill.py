@@ -1,0 +1,180 @@
+"""``draftrace distill``: train a small draft for a target."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from typing import Any
+
+from core.cli import CANCELLED, DONE, output
+from core.cli.work import Progress, interruptible
+from core.codec import encode
+from core.config import ModelConfig
+from core.control import Control
+from core.distillation.plan import (
+    SIZES,
+    DistillFinished,
+    DistillPlan,
+    DistillProgress,
+    DraftFigures,
+)
+from core.events import LoadProgress
+from core.session import Session
+
+_SAY_EVERY_S = 20.0  # where a line cannot be written over
+
+
+def parser(name: str) -> argparse.ArgumentParser:
+    """Return the command's options."""
+    made = argparse.ArgumentParser(prog=f"draftrace {name}", description=__doc__)
+    made.add_argument("target", help="folder, GGUF file, hub id or demo")
+    made.add_argument("--out", required=True, help="the folder that becomes the draft")
+    made.add_argument(
+        "--size", default=SIZES[0], help=f"{', '.join(SIZES)} or a config.json"
+    )
+    made.add_argument(
+        "--prompts", default="", help="a text or .jsonl file; default: our library"
+    )
+    made.add_argument(
+        "--minutes", type=float, default=60.0, help="to collect and train (60)"
+    )
+    made.add_argument(
+        "--resume", action="store_true", help="go on with what is in the folder"
+    )
+    made.add_argument("--seed", type=int, default=0, help="of all draws (0)")
+    made.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1")
+    made.add_argument("--json", action="store_true", help="print one JSON object")
+    return made
+
+
+def main(options: argparse.Namespace) -> int:
+    """Make the draft; the first Ctrl+C keeps the best one so far."""
+    plan, control = plan_from(options), Control()
+    teller, finished = _Teller(), None
+    with interruptible(control):
+        for event in Session().distill(plan, control):
+            if isinstance(event, DistillFinished):
+                finished = event
+            else:
+                teller.on_event(event)
+    teller.clear()
+    if finished is None:
+        return CANCELLED
+    if options.json:
+        output.print_json(result_json(finished))
+    else:
+        print("\n".join(_lines(finished)))
+    return CANCELLED if finished.cancelled else DONE
+
+
+def plan_from(options: argparse.Namespace) -> DistillPlan:
+    """Return what the options ask for.
+
+    Raises:
+        ConfigurationError: if a value is outside its limits.
+    """
+    return DistillPlan(
+        target=ModelConfig(options.target, options.device),
+        out=options.out,
+        size=options.size,
+        prompts=options.prompts,
+        minutes=options.minutes,
+        resume=options.resume,
+        seed=options.seed,
+    )
+
+
+def result_json(finished: DistillFinished) -> dict[str, Any]:
+    """Return the outcome with c spelled out."""
+    ratio = finished.figures.cost_ratio if finished.figures else None
+    return {**encode(finished), "cost_ratio": ratio, "badge": "MEASURED"}
+
+
+class _Teller:
+    """Says on standard error how far it is, one line that is written over."""
+
+    def __init__(self) -> None:
+        self._loading = Progress()
+        self._live = sys.stderr.isatty()
+        self._stage, self._said_at = "", 0.0
+
+    def on_event(self, event: LoadProgress | DistillProgress) -> None:
+        if isinstance(event, LoadProgress):
+            self._loading.on_event(event)
+            return
+        now, measured = time.monotonic(), event.acceptance is not None
+        due = event.stage != self._stage or now - self._said_at > _SAY_EVERY_S
+        if self._live:
+            print(f"\r\x1b[K{line(event)}", end="", file=sys.stderr, flush=True)
+        elif due or measured:
+            print(line(event), file=sys.stderr, flush=True)
+            self._stage, self._said_at = event.stage, now
+
+    def clear(self) -> None:
+        if self._live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def line(event: DistillProgress) -> str:
+    """Return one progress as a line."""
+    parts = [str(event.stage)]
+    if event.fraction is not None:
+        parts[0] += f" {event.fraction:.0%}"
+    if event.tokens:
+        parts.append(f"{event.tokens:,} tokens")
+    if event.loss is not None:
+        parts.append(f"loss {event.loss:.3f}")
+    if event.acceptance is not None:
+        parts.append(f"expected acceptance {output.share(event.acceptance)}")
+    if event.detail:
+        parts.append(event.detail)
+    if event.seconds_left is not None:
+        parts.append(f"{time_left(event.seconds_left)} left")
+    return " · ".join(parts)
+
+
+def time_left(seconds: float) -> str:
+    """Return a time as people read it, for example ``1 h 05 min`` or ``40 s``."""
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60:02} min"
+
+
+def _lines(finished: DistillFinished) -> list[str]:
+    if not finished.folder:
+        return [
+            f"No draft yet; {finished.tokens:,} tokens of the target's text are kept. "
+            "--resume goes on."
+        ]
+    lines = [
+        f"The draft is in {finished.folder}: {finished.tokens:,} tokens, "
+        f"{time_left(finished.seconds)}, expected acceptance "
+        f"{output.share(finished.acceptance)} (held-out texts)"
+    ]
+    return lines + (_figure_lines(finished.figures) if finished.figures else [])
+
+
+def _figure_lines(figures: DraftFigures) -> list[str]:
+    lines = [
+        f"c = {figures.cost_ratio:.3f} ({figures.draft_ms:.2f} ms over "
+        f"{figures.target_ms:.2f} ms a step), MEASURED at K = {figures.lookahead}"
+    ]
+    for speed in figures.speeds:
+        lines.append(
+            f"T = {speed.temperature:g}: acceptance {output.share(speed.acceptance)}, "
+            f"{output.number(speed.tokens_per_round)} tokens per round, speed-up "
+            f"predicted {output.number(speed.predicted)}, measured "
+            f"{output.number(speed.measured)}"
+        )
+    for kind in figures.kinds:
+        lines.append(
+            f"  {kind.kind:<12} T = {kind.temperature:g}  acceptance "
+            f"{output.share(kind.acceptance):>7}  tokens per round "
+            f"{output.number(kind.tokens_per_round)}  speed-up "
+            f"{output.number(kind.speedup)}"
+        )
+    return lines
