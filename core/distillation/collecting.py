@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from core.distillation.batch_cache import BatchCache
+from core.runtime.support import cache_argument
 
 COMPACT_BELOW = 0.75  # share of sequences still growing at which the others are dropped
 
@@ -183,6 +184,7 @@ class _Growing:
         rows, length = prompts.shape
         places, kept = settings.max_new_tokens, settings.kept
         self._module, self._batch, self._next = module, batch, prompts
+        self._takes_cache_as = cache_argument(module)
         self._cache = BatchCache(module.config.num_hidden_layers, rows, length + places)
         self._temperatures = torch.tensor(batch.temperatures)
         self._end_ids = torch.tensor(list(end_ids))
@@ -219,9 +221,9 @@ class _Growing:
         self._compact()
 
     def _scores(self) -> Tensor:
-        hidden = self._module.model(
-            input_ids=self._next, past_key_values=self._cache, use_cache=True
-        ).last_hidden_state[:, -1]
+        cache = {self._takes_cache_as: self._cache}
+        output = self._module.model(input_ids=self._next, use_cache=True, **cache)
+        hidden = output.last_hidden_state[:, -1]
         return self._module.lm_head(hidden).float()
 
     def _choose(self, top: Tensor, ids: Tensor) -> Tensor:

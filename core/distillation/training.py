@@ -162,7 +162,7 @@ class Teacher:
             step=state.step,
             tokens=state.tokens,
             progress=self._progress(),
-            loss=float(loss),
+            loss=float(loss.detach()),
             judgement=judgement,
             seconds=state.seconds,
         )
