@@ -22,7 +22,6 @@ from core.config import (
 )
 from core.control import Control
 from core.distillation.plan import DistillEvent, DistillPlan
-from core.distillation.plan import DistillEvent, DistillPlan
 from core.errors import ConfigurationError
 from core.events import (
     Event,
@@ -346,29 +345,6 @@ class Session:
         self._require_drafter("A sweep")
         raise NotImplementedError
         yield
-
-    def distill(
-        self, plan: DistillPlan, control: Control
-    ) -> Iterator[DistillEvent | LoadProgress]:
-        """Make a draft for a target; the loaded pair stays as it is.
-
-        Yields progress, then DistillFinished, also when it was cancelled; nothing when
-        it was cancelled while it waited.
-
-        Args:
-            plan: what to make.
-            control: stops it; the best draft so far is kept.
-
-        Raises:
-            CoreError: if target, prompts or folder cannot be used; nothing is
-                overwritten.
-        """
-        yield from self._wait()
-        with DEVICE_LOCK.acquire("a distillation", control.should_stop) as held:
-            if held:
-                from core.distillation.distill import distill
-
-                yield from distill(plan, control)
 
     def distill(
         self, plan: DistillPlan, control: Control
