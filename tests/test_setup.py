@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -118,6 +119,15 @@ def test_every_test_belongs_to_exactly_one_lane_but_the_exhaustive_ones(dev):
         ("slow", "real_pair", "exhaustive"), True
     )
     assert not any(eval(wanted, {}, grid) for wanted in dev.LANES.values())
+
+
+def test_the_lane_of_windows_finds_all_of_them(dev):
+    (folder,) = dev.FOLDERS["window"]
+    root = Path(__file__).parent
+    marked = re.compile(r"pytest\.mark\.(window|screenshot)\b")
+    files = [f for f in root.rglob("test_*.py") if marked.search(f.read_text("utf-8"))]
+    assert len(files) > 5
+    assert all(f.is_relative_to(root.parent / folder) for f in files)
 
 
 def test_a_lane_that_died_counts_nothing(dev, monkeypatch, tmp_path):
