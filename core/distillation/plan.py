@@ -11,7 +11,7 @@ from core.errors import ConfigurationError
 from core.events import Machine
 
 SIZES = ("tiny", "small")
-LEAST_MINUTES, MOST_MINUTES = 0.1, 10_000.0
+LEAST_MINUTES, MOST_MINUTES = 0.01, 10_000.0
 
 
 class Stage(StrEnum):

@@ -72,7 +72,7 @@ class TextStore:
         return self.folder / f"texts-{index:06}.safetensors"
 
 
-def vars_of(texts: Texts) -> dict[str, Any]:
+def vars_of(texts: Any) -> dict[str, Any]:
     """Return the fields of ``texts`` by name, uncopied."""
     return {f.name: getattr(texts, f.name) for f in dataclasses.fields(texts)}
 
