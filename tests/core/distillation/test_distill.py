@@ -1,0 +1,257 @@
+"""A whole distillation of a tiny target: what comes out, and every way it can end."""
+
+from __future__ import annotations
+
+import errno
+import json
+import shutil
+from collections import namedtuple
+from pathlib import Path
+
+import pytest
+
+from core.checkpoints.inspection import inspect_checkpoint
+from core.cli import main as cli
+from core.config import ModelConfig
+from core.control import Control
+from core.distillation import folder as folders
+from core.distillation import recipe, store
+from core.distillation.collecting import CollectingSettings
+from core.distillation.plan import (
+    DistillFinished,
+    DistillPlan,
+    DistillProgress,
+    Stage,
+)
+from core.errors import ConfigurationError, CoreError, ModelLoadError
+from core.session import Session
+from tests.core.checkpoints.tiny_checkpoints import check_sentence
+from tests.core.tiny_sessions import checkpoint, decode, load, pair, plain
+
+pytestmark = pytest.mark.slow
+
+SHAPE = {
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "intermediate_size": 48,
+    "num_attention_heads": 2,
+    "draft_head_rows": 128,
+}
+SHORT = CollectingSettings(rows=12, max_new_tokens=16, kept=8)
+
+
+@pytest.fixture(autouse=True)
+def _short_texts(monkeypatch):
+    monkeypatch.setattr(recipe, "CollectingSettings", lambda **more: SHORT)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Folders and files that the distillations start from."""
+    root = tmp_path_factory.mktemp("distill")
+    checkpoint(root / "target")
+    (root / "target" / "README.md").write_text("---\nlicense: mit\n---\n")
+    (root / "shape.json").write_text(json.dumps(SHAPE))
+    prompts = [f"Tell me about the number {i}." for i in range(30)]
+    (root / "prompts.txt").write_text("\n".join(prompts))
+    return root
+
+
+def plan(made: Path, out: Path, **more) -> DistillPlan:
+    given = {
+        "size": str(made / "shape.json"),
+        "prompts": str(made / "prompts.txt"),
+        "minutes": 0.03,
+        **more,
+    }
+    return DistillPlan(ModelConfig(str(made / "target"), "cpu"), str(out), **given)
+
+
+def distilled(wanted: DistillPlan, control: Control | None = None) -> list:
+    return list(Session().distill(wanted, control or Control()))
+
+
+@pytest.fixture(scope="module")
+def done(made, tmp_path_factory):
+    """One finished distillation: its folder and its events."""
+    out = tmp_path_factory.mktemp("done") / "draft"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(recipe, "CollectingSettings", lambda **more: SHORT)
+        return out, distilled(plan(made, out))
+
+
+def test_the_draft_fits_its_target_and_decodes_losslessly(made, done):
+    out, _ = done
+    target, session = made / "target", Session()
+    load(session, pair(target, out))
+    assert decode(session).tokens == plain(target).tokens
+    facts = inspect_checkpoint(out)
+    assert (facts.draft_head_size, facts.licence) == (128, "mit")
+    assert facts.num_layers == 1
+
+
+def test_progress_tells_stages_loss_and_acceptance(done):
+    out, events = done
+    told = [e for e in events if isinstance(e, DistillProgress)]
+    assert list(dict.fromkeys(e.stage for e in told)) == list(Stage)
+    shares = [e.fraction for e in told if e.fraction is not None]
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
+    assert any(e.loss for e in told)
+    assert any(e.acceptance for e in told)
+    end = events[-1]
+    assert isinstance(end, DistillFinished)
+    assert (end.folder, end.cancelled) == (str(out), False)
+    assert end.figures.cost_ratio > 0
+    kinds = {(k.kind, k.temperature) for k in end.figures.kinds}
+    assert kinds == {("user", 0.0), ("user", 1.0)}
+
+
+def test_the_cards_say_how_it_was_made_and_no_path(made, done):
+    out, events = done
+    text = (out / "README.md").read_text()
+    card = json.loads((out / "draftrace.json").read_text())
+    for word in ("license: mit", "--size shape.json", "held out", "forward KL", "c ="):
+        assert word in text, word
+    assert card["cost_ratio"] == events[-1].figures.cost_ratio
+    assert card["seconds"].keys() == {"collecting", "training", "measuring"}
+    for file in out.glob("*.json"):
+        assert str(made) not in file.read_text(), file.name
+    assert str(made) not in text
+    assert str(out.parent) not in text
+
+
+def test_resuming_keeps_the_texts_and_refuses_other_settings(made, done, tmp_path):
+    out = Path(shutil.copytree(done[0], tmp_path / "draft"))
+    kept = {f.name: f.read_bytes() for f in (out / "work" / "texts").iterdir()}
+    for change in ({"seed": 3}, {"size": "tiny"}, {"prompts": ""}):
+        with pytest.raises(ConfigurationError) as caught:
+            distilled(plan(made, out, resume=True, **change))
+        assert next(iter(change)) in str(caught.value)
+    *_, end = distilled(plan(made, out, resume=True))
+    assert end.tokens > done[1][-1].tokens
+    assert end.seconds > done[1][-1].seconds
+    for name, content in kept.items():
+        assert (out / "work" / "texts" / name).read_bytes() == content
+
+
+class StopAt(Control):
+    """Stops once a stage was told of."""
+
+    def __init__(self, stage: Stage) -> None:
+        super().__init__()
+        self._stage = stage
+
+    def pull(self, wanted: DistillPlan) -> DistillFinished:
+        for event in Session().distill(wanted, self):
+            if getattr(event, "stage", None) is self._stage:
+                self.stop()
+        assert isinstance(event, DistillFinished)
+        return event
+
+
+@pytest.mark.parametrize("stage", [Stage.COLLECTING, Stage.TRAINING, Stage.MEASURING])
+def test_cancelling_keeps_what_there_is(made, tmp_path, stage):
+    out = tmp_path / "draft"
+    end = StopAt(stage).pull(plan(made, out))
+    assert end.cancelled
+    assert end.figures is None
+    if stage is Stage.COLLECTING:
+        assert end.folder == ""
+        assert not (out / "config.json").exists()
+    else:
+        assert end.folder == str(out)
+        assert inspect_checkpoint(out).problem is None
+        assert "Nothing was measured" in (out / "README.md").read_text()
+
+
+def refusal(wanted: DistillPlan) -> CoreError:
+    with pytest.raises(CoreError) as caught:
+        distilled(wanted)
+    return caught.value
+
+
+def test_a_folder_in_use_is_left_alone(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # sentences name the folder as it was given
+    out = Path("mine")
+    out.mkdir()
+    (out / "thesis.txt").write_text("years of work")
+    check_sentence(refusal(plan(made, out)), "mine", "not empty")
+    error = refusal(plan(made, out, resume=True))
+    check_sentence(error, "mine", "no distillation")
+    check_sentence(refusal(plan(made, out / "thesis.txt")), "thesis.txt", "a file")
+    assert [f.name for f in out.iterdir()] == ["thesis.txt"]
+    assert (out / "thesis.txt").read_text() == "years of work"
+
+
+def test_a_target_without_a_tokenizer_is_named(made, tmp_path):
+    target = tmp_path / "bare"
+    shutil.copytree(made / "target", target)
+    for file in target.glob("tokenizer*"):
+        file.unlink()
+    wanted = DistillPlan(ModelConfig(str(target)), str(tmp_path / "out"))
+    check_sentence(refusal(wanted), "bare", "tokenizer")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_full_disk_is_one_sentence_before_and_in_between(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    usage = namedtuple("usage", "total used free")
+    with monkeypatch.context() as patch:
+        patch.setattr(folders.shutil, "disk_usage", lambda path: usage(9, 9, 1000))
+        check_sentence(refusal(plan(made, Path("small"))), "small", "full", "1 kB")
+    assert not Path("small").exists()
+
+    def no_room(*arguments, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "save_file", no_room)
+        error = refusal(plan(made, Path("later")))
+    assert isinstance(error, ModelLoadError)
+    check_sentence(error, "later", "full", "resume")
+    end = StopAt(Stage.TRAINING).pull(plan(made, Path("later"), resume=True))
+    assert end.folder == "later"
+
+
+BAD_PLANS = {
+    "no time": ({"minutes": 0.0}, "minutes"),
+    "not a number": ({"minutes": float("nan")}, "minutes"),
+    "no size": ({"size": "huge"}, "tiny"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_PLANS)
+def test_a_plan_outside_its_limits_is_refused(made, tmp_path, name):
+    change, word = BAD_PLANS[name]
+    with pytest.raises(ConfigurationError, match=word):
+        plan(made, tmp_path / "out", **change)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"num_attention_heads": 5},
+        {"num_key_value_heads": 3, "num_attention_heads": 2},
+        {"hidden_size": "wide"},
+        {"num_hidden_layers": 0},
+    ],
+)
+def test_a_shape_that_cannot_be_built_is_refused(made, tmp_path, change):
+    file = tmp_path / "shape.json"
+    file.write_text(json.dumps(SHAPE | change))
+    with pytest.raises(ConfigurationError) as caught:
+        recipe.shape_of(str(file))
+    check_sentence(caught.value, "shape.json")
+
+
+def test_the_command_prints_one_object(made, tmp_path, capsys):
+    words = ["distill", str(made / "target"), "--out", str(tmp_path / "draft")]
+    words += ["--size", str(made / "shape.json"), "--minutes", "0.03", "--json"]
+    words += ["--prompts", str(made / "prompts.txt"), "--device", "cpu"]
+    assert cli(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["folder"] == str(tmp_path / "draft")
+    assert found["cost_ratio"] > 0
+    assert cli(words) == 2
+    assert "not empty" in capsys.readouterr().err
