@@ -343,8 +343,25 @@ class Session:
                 cannot be read or written.
         """
         self._require_drafter("A sweep")
-        raise NotImplementedError
-        yield
+        from core.lab.sweep_setup import longest_request, new_sweep
+
+        target, new_drafter = self._require_target(), self._new_drafter()
+        assert new_drafter is not None
+        assert self._costs is not None
+        self._require_caches(*longest_request(target, plan), racing=False)
+        sweep = new_sweep(
+            plan,
+            target,
+            new_drafter,
+            self._costs,
+            run_id=run_id,
+            out=out,
+            should_stop=control.should_stop,
+        )
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a sweep", control.should_stop) as held:
+            if held:
+                yield from sweep.events()
 
     def distill(
         self, plan: DistillPlan, control: Control
