@@ -184,6 +184,10 @@ class _Sitting:
         self._watch.stop(Stage.TRAINING)
         if teaching.judgement is not None:
             self._acceptance = teaching.judgement.acceptance
+            end = f"judged on {teaching.judgement.tokens:,} held-out tokens"
+            yield self._progress(
+                Stage.TRAINING, self._tokens, None, self._acceptance, end
+            )
 
     def _export(self, teaching: Teaching, tokenizer: object) -> None:
         made = self._place.work / "export"
