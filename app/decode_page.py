@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Slot
 from PySide6.QtWidgets import QFrame, QScrollArea, QSplitter, QWidget
 
+from app.event_log import light
 from app.panels.banner import BannerArea
 from app.panels.decoding_panel import DecodingPanel
 from app.panels.fetch_card import FetchCard
@@ -14,15 +16,18 @@ from app.panels.load_strip import LoadStrip
 from app.panels.pair_panel import PairPanel
 from app.panels.parts import MARGIN, Rule, column_in, section_title
 from app.panels.prompt_panel import PromptPanel
+from app.replay import Replay
 from app.views.lane_view import LaneView
 from app.views.legend import Legend
 from app.views.round_inspector import RoundInspector
+from app.views.scrub_bar import ScrubBar
 from app.views.verdict_bar import VerdictBar
 from core.events import Event, Lane, RaceStarted, RoundFinished, RunStarted, Verdict
 
 if TYPE_CHECKING:
     from app.views.plots_panel import PlotsPanel
 
+RecallRound = Callable[[Lane, int], RoundFinished | None]
 LEFT_WIDTH = 316
 RIGHT_WIDTH = 304
 NARROWEST = 264
@@ -48,6 +53,9 @@ class DecodePage(QWidget):
         self._shown: tuple[Lane, int] | None = None
         self._chosen = False  # by the person, not by a step or the end
         self._rounds: dict[tuple[Lane, int], RoundFinished] = {}
+        self._recall: RecallRound = self._kept_round
+        self.scrub_bar = ScrubBar()
+        self.replay = Replay(self.scrub_bar, self)
         self._place()
         self._wire()
         self.show_lanes({Lane.SPECULATIVE})
@@ -77,35 +85,74 @@ class DecodePage(QWidget):
             if not self._racing:
                 self.show_lanes({event.lane})
         if isinstance(event, RoundFinished):
+            event = light(event)  # the candidates are recalled when they are looked at
             self._rounds[event.lane, event.round_index] = event
+        self.replay.on_event(event)
         for view in self._watching():
             view.on_event(event)
+
+    def set_recall(self, recall: RecallRound) -> None:
+        """Tell where a round's candidates are kept."""
+        self._recall = recall
+        for lane in self.lanes.values():
+            lane.tokens.recall = self._whole_round
 
     def show_latest_round(self, *, unless_chosen: bool = False) -> None:
         """Open the newest round in the inspector: after a step, and at the end."""
         if not self._rounds or (unless_chosen and self._chosen):
             return
         speculative = [k for k in self._rounds if k[0] is Lane.SPECULATIVE]
-        lane, round_index = (speculative or list(self._rounds))[-1]
-        self._open_round(
-            lane, round_index, _telling_place(self._rounds[lane, round_index])
-        )
+        self._open(*(speculative or list(self._rounds))[-1])
 
     def scrub(self, by: int) -> None:
-        """Open the round ``by`` places further on than the one that shows."""
+        """Go to the round ``by`` further on than the one that shows, of its lane."""
         if self._shown is None:
             self.show_latest_round()
             return
         lane, round_index = self._shown
-        event = self._rounds.get((lane, round_index + by))
+        position = self.replay.timeline.position_of(lane, round_index + by)
+        if position is not None:
+            self.replay.hold()
+            self.replay.go_to(position)
+            self._open(lane, round_index + by)
+
+    @Slot(int)
+    def _on_moved(self, position: int) -> None:
+        """Let the views show the run as it was at a position."""
+        counts = self.replay.timeline.counts(position)
+        for lane, count in counts.items():
+            last = self._rounds.get((lane, count - 1))
+            self.lanes[lane].show_rounds(count, last)
+        if self.plots is not None:
+            self.plots.show_rounds(counts)
+        self._chosen = True
+        lane = Lane.SPECULATIVE if Lane.SPECULATIVE in counts else Lane.PLAIN
+        if counts.get(lane):
+            self._open(lane, counts[lane] - 1)
+        else:
+            self._close_round()
+
+    def _open(self, lane: Lane, round_index: int) -> None:
+        event = self._rounds.get((lane, round_index))
         if event is not None:
-            self._chosen = True
-            self._open_round(lane, round_index + by, _telling_place(event))
+            self._open_round(lane, round_index, _telling_place(event))
+
+    def _close_round(self) -> None:
+        self._shown = None
+        self.inspector.clear()
+        self._mark(None, 0)
+
+    def _kept_round(self, lane: Lane, round_index: int) -> RoundFinished | None:
+        return self._rounds.get((lane, round_index))
+
+    def _whole_round(self, event: RoundFinished) -> RoundFinished | None:
+        return self._recall(event.lane, event.round_index)
 
     def clear(self) -> None:
         """Forget the last run."""
         self._racing, self._shown, self._chosen = False, None, False
         self._rounds.clear()
+        self.replay.clear()
         for view in (*self._watching(), self.inspector):
             view.clear()
 
@@ -132,7 +179,7 @@ class DecodePage(QWidget):
         for lane in (Lane.SPECULATIVE, Lane.PLAIN):
             self.lanes[lane].setMinimumWidth(220)
             beside.addWidget(self.lanes[lane])
-        upper = _stack(beside, self.verdict)
+        upper = _stack(beside, self.scrub_bar, self.verdict)
         stacked.addWidget(upper)
         stacked.addWidget(self.inspector)
         stacked.setStretchFactor(0, 3)
@@ -157,6 +204,7 @@ class DecodePage(QWidget):
     def _wire(self) -> None:
         for view in self.lanes.values():
             view.round_chosen.connect(self._on_round_chosen)
+        self.replay.moved.connect(self._on_moved)
 
     def _watching(self) -> list[LaneView | VerdictBar | PlotsPanel]:
         """Return the views that take every event."""
@@ -170,22 +218,20 @@ class DecodePage(QWidget):
 
     @Slot(object, int)
     def _on_plot_round_chosen(self, lane: Lane, round_index: int) -> None:
-        event = self._rounds.get((lane, round_index))
-        if event is not None:
-            self._chosen = True
-            self._open_round(lane, round_index, _telling_place(event))
+        self._chosen = True
+        self._open(lane, round_index)
 
     def _open_round(self, lane: Lane, round_index: int, place: int) -> None:
         event = self._rounds.get((lane, round_index))
         if event is None:
             return
         self._shown = (lane, round_index)
-        self.inspector.show_round(event, place)
-        if self.plots is not None:
-            self.plots.mark_round(lane, round_index)
+        self.inspector.show_round(self._recall(lane, round_index) or event, place)
         self._mark(lane, round_index)
 
-    def _mark(self, lane: Lane, round_index: int) -> None:
+    def _mark(self, lane: Lane | None, round_index: int) -> None:
+        if self.plots is not None:
+            self.plots.mark_round(lane, round_index)
         for each, view in self.lanes.items():
             view.mark_round(round_index if each is lane else None)
 

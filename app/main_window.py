@@ -43,7 +43,7 @@ from core.events import (
     RoundFinished,
     RunStarted,
 )
-from core.trace import Trace
+from core.trace import Trace, TraceHeader
 
 PATIENCE_MS = 2000
 BADGES = {
@@ -134,9 +134,9 @@ class MainWindow(QMainWindow):
         self._coming = True
         self.page.banners.clear()
 
-    def _begin(self, *, recorded: bool = False) -> None:
-        self._replaying, self._coming = recorded, False
-        self.traces.desk.begin(recorded=recorded)
+    def _begin(self, recording: TraceHeader | None = None) -> None:
+        self._replaying, self._coming = recording is not None, False
+        self.traces.desk.begin(recording)
         self._show_badge("")
         self.page.banners.clear()
         self.page.clear()
@@ -151,6 +151,8 @@ class MainWindow(QMainWindow):
         self.page.decoding.set_phase(_phase(busy, self._controller.racing))
         self.page.prompt.set_locked(busy)
         self.page.pair.set_locked(busy)
+        holds = state in (State.IDLE, State.PAUSED) or self._controller.in_lab
+        self.page.replay.set_offered(holds)
         self._offer(state)
         self._keep_focus(focus)
         if state is not State.LOADING:
@@ -213,6 +215,7 @@ class MainWindow(QMainWindow):
     @Slot()
     def _on_drained(self) -> None:
         paused = self._controller.state is State.PAUSED
+        self.page.replay.show()
         if paused and self._new_round:
             self.page.show_latest_round()
         self._new_round = False
@@ -251,7 +254,7 @@ class MainWindow(QMainWindow):
     def _on_trace_opened(self, trace: Trace) -> None:
         if self._controller.state.is_busy:
             return
-        self._begin(recorded=True)
+        self._begin(trace.header)
         self._show_badge("RECORDED")
         self.page.banners.show_note(origin_of(trace))
         for note in trace.notes:
@@ -348,6 +351,7 @@ class MainWindow(QMainWindow):
         bar.step_asked.connect(self.run_desk.step)
         bar.stop_asked.connect(controller.stop)
         bar.page_chosen.connect(self.pages.setCurrentIndex)
+        page.set_recall(self.traces.desk.round_of)
         page.fetch.recording_asked.connect(self.traces.open_demo)
         self.run_desk.beginning.connect(self._on_beginning)
         self.traces.opened.connect(self._on_trace_opened)

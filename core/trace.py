@@ -84,6 +84,28 @@ CLEANERS: dict[tuple[type, str], Callable[[str], str]] = {
 }
 
 
+def header_line(header: TraceHeader) -> str:
+    """Return the first line of a trace, without its end.
+
+    Raises:
+        TraceError: if the header cannot be written.
+    """
+    return _as_line({"format": FORMAT, "schema": SCHEMA, **_encoded(header)})
+
+
+def event_line(event: Event) -> str:
+    """Return an event as one line of a trace, without its end.
+
+    Raises:
+        TraceError: if the event cannot be written.
+    """
+    return _as_line({"event": type(event).__name__, **_encoded(event)})
+
+
+def _as_line(values: dict[str, Any]) -> str:
+    return json.dumps(values, allow_nan=False, separators=(",", ":"))
+
+
 class TraceWriter:
     """Writes events as they come, so that a crash costs at most the last line.
 
@@ -97,11 +119,11 @@ class TraceWriter:
             self._file: IO[str] = self.path.open("w", encoding="ascii", newline="\n")
         except OSError as error:
             raise _cannot("write", self.path, error) from error
-        self._write({"format": FORMAT, "schema": SCHEMA, **_encoded(header)})
+        self._write_line(header_line(header))
 
     def append(self, event: Event) -> None:
         """Write one event and hand it to the system."""
-        self._write({"event": type(event).__name__, **_encoded(event)})
+        self._write_line(event_line(event))
 
     def close(self) -> None:
         """Close the file; a second call does nothing."""
@@ -121,8 +143,7 @@ class TraceWriter:
         """Close the file."""
         self.close()
 
-    def _write(self, line: dict[str, Any]) -> None:
-        text = json.dumps(line, allow_nan=False, separators=(",", ":"))
+    def _write_line(self, text: str) -> None:
         try:
             self._file.write(text + "\n")
             self._file.flush()

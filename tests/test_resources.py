@@ -11,7 +11,10 @@ import pytest
 import resources
 from core.config import DecodingConfig
 
-ICONS = ("draftrace", "open", "pause", "race", "run", "save", "step", "stop")
+ICONS = (
+    *("draftrace", "open", "pause", "race", "run", "save", "step", "stop"),
+    *("first", "back", "forward", "last"),
+)
 KINDS = ("code", "summary", "prose", "translation", "maths", "repetition")
 README = Path(__file__).parent.parent / "README.md"
 

@@ -35,16 +35,24 @@ class ChecksTable(QAbstractTableModel):
 
     def begin(self, name: str) -> None:
         """Show that a check runs."""
-        self.beginResetModel()
+        self.end()
+        self.beginInsertRows(QModelIndex(), len(self.checks), len(self.checks))
         self._running = name
-        self.endResetModel()
+        self.endInsertRows()
+
+    def end(self) -> None:
+        """Show that none runs any more."""
+        if self._running:
+            self.beginRemoveRows(QModelIndex(), len(self.checks), len(self.checks))
+            self._running = ""
+            self.endRemoveRows()
 
     def add(self, check: Check) -> None:
-        """Show what a check found in the place where it ran."""
-        self.beginResetModel()
+        """Show what a check found, in the place of the one that runs."""
+        self.end()
+        self.beginInsertRows(QModelIndex(), len(self.checks), len(self.checks))
         self.checks.append(check)
-        self._running = ""
-        self.endResetModel()
+        self.endInsertRows()
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:  # noqa: B008 (Qt's own)
         return 0 if parent.isValid() else len(self.checks) + bool(self._running)
@@ -79,9 +87,9 @@ class ChecksTable(QAbstractTableModel):
 
     def _text(self, check: Check | None, column: int) -> str:
         if check is None:
-            return (self._running, RUNNING, *[""] * 5)[column]
+            return (_capital(self._running), RUNNING, *[""] * 5)[column]
         return (
-            check.name[:1].upper() + check.name[1:],
+            _capital(check.name),
             SIGNS[check.verdict],
             f"{check.statistic:.4g}",
             DASH if check.p_value is None else f"{check.p_value:.3g}",
@@ -94,6 +102,10 @@ class ChecksTable(QAbstractTableModel):
         if check is None:
             return "muted"
         return ROLES[check.verdict] if column == VERDICT else "text"
+
+
+def _capital(name: str) -> str:
+    return name[:1].upper() + name[1:]
 
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

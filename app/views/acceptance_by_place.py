@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pyqtgraph as pg
 
 from app.theme import Theme
@@ -31,6 +33,10 @@ class AcceptanceByPlace:
     def on_event(self, event: Event) -> bool:
         """Take in an event."""
         return self.rounds.on_event(event)
+
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Count only so many rounds of each lane."""
+        self.rounds.show_rounds(shown)
 
     def clear(self) -> None:
         """Forget everything."""

@@ -27,6 +27,7 @@ from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
 from core.lab.mistakes import MISTAKES, Mistake
 
 PARTS = 1000
+ROWS = 5  # one more than there are checks; more would scroll
 
 
 class ExactnessPanel(QFrame):
@@ -96,7 +97,7 @@ class ExactnessPanel(QFrame):
         self.cancel.setEnabled(self._going and state is not State.STOPPING)
 
     def _end(self, found: ChecksFinished) -> str:
-        self.checks.begin("")
+        self.checks.end()
         self._going = False
         role, sentence = words.outcome(found, self._broken)
         self.bar.setValue(0 if found.cancelled else PARTS)
@@ -107,7 +108,7 @@ class ExactnessPanel(QFrame):
         """Note that the job ended without a word of the checks: it failed."""
         if self._going:
             self._going = False
-            self.checks.begin("")
+            self.checks.end()
             self._tell("muted", words.IDLE)
         if not self.checks.checks:
             self.bar.setValue(0)
@@ -157,7 +158,10 @@ class ExactnessPanel(QFrame):
             if column != NAME:
                 room = max(widest, HEADINGS[column], key=len)
                 header.resizeSection(column, metrics.horizontalAdvance(room) + 18)
-        self.table.verticalHeader().setDefaultSectionSize(metrics.height() + 10)
+        row = metrics.height() + 10
+        self.table.verticalHeader().setDefaultSectionSize(row)
+        self.table.setFixedHeight((ROWS + 1) * row + 8)
+        self.outcome.setFixedHeight(metrics.height() + 4)  # its roles differ in size
         self.lesson.setMinimumHeight(2 * metrics.height() + 2)
         self.detail.setMinimumHeight(2 * metrics.height() + 2)
 
@@ -179,8 +183,9 @@ class ExactnessPanel(QFrame):
         column.addLayout(buttons)
         for widget in (self.lesson, self.bar, self.outcome):
             column.addWidget(widget)
-        column.addWidget(self.table, 1)
+        column.addWidget(self.table)
         column.addWidget(self.detail)
+        column.addStretch(1)
 
     def _wire(self) -> None:
         self.verify.clicked.connect(self._on_verify_clicked)

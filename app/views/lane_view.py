@@ -82,7 +82,10 @@ class LaneView(QFrame):
 
     def _forget(self) -> None:
         self._emitted, self._rounds, self._clock_ms = 0, 0, 0.0
-        self._prefix, self._note = "", ""
+        self._prefix, self._note, self._ending = "", "", ("", "")
+        self._first_k: int | None = None
+        self._k: int | None = None
+        self._all_rounds = 0
         self.header.set_rate(None)
         self.header.set_progress(None)
         self.header.set_line("")
@@ -125,7 +128,7 @@ class LaneView(QFrame):
     def _start(self, event: RunStarted) -> None:
         self._forget()
         self._prefix = "warm-up, not counted · " if event.warm_up else ""
-        self._k = event.settings.lookahead
+        self._first_k = self._k = event.settings.lookahead
         self.header.set_title(self._title(self._k))
         self.header.set_line(
             f"{self._prefix}{count(len(event.prompt), 'prompt token')}"
@@ -135,12 +138,26 @@ class LaneView(QFrame):
 
     def _add(self, event: RoundFinished) -> None:
         self.tokens.add_round(event)
-        self._emitted += event.counts.emitted
-        self._rounds += 1
-        self._clock_ms = event.clock_ms
-        if self._k != event.settings.lookahead:
-            self._k = event.settings.lookahead
-            self.header.set_title(self._title(self._k))
+        self._all_rounds += 1
+        self._stand_after(self._all_rounds, event)
+
+    def show_rounds(self, count: int, last: RoundFinished | None) -> None:
+        """Show the lane as it was after ``count`` rounds, ``last`` among them."""
+        whole = count >= self._all_rounds
+        self.tokens.show_rounds(None if whole else count)
+        self._stand_after(count, last)
+        ending, role = self._ending
+        if whole and ending:
+            self.header.set_line(f"{self._progress()} · {ending}", role)
+
+    def _stand_after(self, count: int, last: RoundFinished | None) -> None:
+        self._rounds = count
+        self._emitted = last.position + len(last.tokens) if last else 0
+        self._clock_ms = last.clock_ms if last else 0.0
+        lookahead = last.settings.lookahead if last else self._first_k
+        if lookahead != self._k:
+            self._k = lookahead
+            self.header.set_title(self._title(lookahead))
         self._tell()
 
     def _tell(self) -> None:
@@ -161,6 +178,7 @@ class LaneView(QFrame):
         failed = event.summary.stop_reason is StopReason.ERROR
         ending = event.error if event.error else ENDINGS[event.summary.stop_reason]
         role = "error" if failed else "warning" if self._note else "muted"
+        self._ending = ending, role
         self.header.set_line(f"{self._progress()} · {ending}", role)
         announce(self.tokens, f"{self._progress()} · {ending}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
@@ -14,7 +15,7 @@ from app.fonts import text_font
 from app.theme import Theme
 from app.views.plot_export import export_plot
 from app.views.plot_menu import plot_menu
-from app.views.plot_source import PlotSource
+from app.views.plot_source import PlotSource, Rewindable
 from core.events import Event, Lane
 
 LEFT_AXIS = 56
@@ -94,6 +95,12 @@ class PlotCard(QFrame):
         self.source.clear()
         self.mark_round(None, 0)
         self._stale = True
+
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Show an earlier state of the run, where the plot has one."""
+        if isinstance(self.source, Rewindable):
+            self.source.show_rounds(shown)
+            self._stale = True
 
     @property
     def is_waiting(self) -> bool:

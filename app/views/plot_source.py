@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Protocol, runtime_checkable
 
 import pyqtgraph as pg
 
@@ -73,4 +74,13 @@ class PlotSource(Protocol):
 
     def summary(self) -> str:
         """Return the current numbers in words, for screen readers."""
+        ...
+
+
+@runtime_checkable
+class Rewindable(Protocol):
+    """A source that can show an earlier state of the run."""
+
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Show only so many rounds of each lane, until the next round comes."""
         ...

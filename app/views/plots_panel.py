@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
@@ -22,6 +23,7 @@ from core.events import Event, Lane, RaceFinished, RunFinished
 # 30 ms, and drawn ten times a second they cost the worker a quarter of its tokens
 # where the kernels use every core; so each comes round every second and a half.
 REFRESH_MS = 300
+SCRUB_MS = 15  # while nothing runs, each plot may follow at once, one a turn
 
 
 class PlotsPanel(QScrollArea):
@@ -69,10 +71,20 @@ class PlotsPanel(QScrollArea):
 
     def on_event(self, event: Event) -> None:
         """Take in one event; pictures follow on a timer."""
+        self._timer.setInterval(REFRESH_MS)
         if any([card.on_event(event) for card in self.cards]):
             self._schedule()
         if isinstance(event, RunFinished | RaceFinished):
             self._at_once = True  # nothing is running that it could hold up
+
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Show an earlier state of a run that holds or has ended."""
+        for card in self.cards:
+            card.show_rounds(shown)
+        if self._timer.interval() != SCRUB_MS:
+            self._timer.stop()
+            self._timer.setInterval(SCRUB_MS)
+        self._schedule()
 
     def clear(self) -> None:
         """Forget the run."""

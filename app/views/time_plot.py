@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import pyqtgraph as pg
@@ -60,6 +60,11 @@ class TimePlot:
         """Forget everything."""
         self.axis.clear()
 
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Show only so many rounds of each lane."""
+        for lane, count in shown.items():
+            self.axis.lanes[lane].show_rounds(count)
+
     def draw(self) -> None:
         """Put the numbers so far into the curves."""
         tops = []
@@ -68,7 +73,7 @@ class TimePlot:
         ):
             series = self.axis.lanes[stripe.lane]
             curve.set_data(series.tokens, series.numbers(i))
-            tops.append(series.numbers(i))
+            tops.append(series.all_numbers(i))  # no axis moves while one scrubs
         self.axis.fit(highest(*tops))
 
     def restyle(self, theme: Theme) -> None:
@@ -87,11 +92,11 @@ class TimePlot:
 
     def is_empty(self) -> bool:
         """Return whether no curve has a point."""
-        return not any(len(self.axis.lanes[s.lane]) for s in self._stripes)
+        return not any(self.axis.lanes[s.lane].num_shown for s in self._stripes)
 
     def key(self, theme: Theme) -> str:
         """Return the key of the curves that have points."""
-        shown = [s.look for s in self._stripes if len(self.axis.lanes[s.lane])]
+        shown = [s.look for s in self._stripes if self.axis.lanes[s.lane].num_shown]
         brief = len(shown) > 2  # shapes tell them apart where room is short
         gap = " " if brief else "&nbsp; "
         return gap.join(k.sample(theme, with_line=not brief) for k in shown)
@@ -114,6 +119,6 @@ class TimePlot:
         parts = [
             f"{stripe.look.name} {self.axis.lanes[stripe.lane].numbers(i)[-1]:.1f}"
             for i, stripe in enumerate(self._stripes)
-            if len(self.axis.lanes[stripe.lane])
+            if self.axis.lanes[stripe.lane].num_shown
         ]
         return f"{', '.join(parts)} {self._measure}" if parts else self.empty

@@ -12,6 +12,7 @@ from app.views.time_marks import TimeMarks
 from core.events import Event, Lane, RoundFinished, RunStarted, SettingsChanged
 
 FEWEST_TOKENS = 16
+MOST_ROUNDS = 32768  # a run has no more tokens; memory that is not written costs none
 NO_NUMBERS = np.zeros(0)
 
 
@@ -19,29 +20,52 @@ class LaneSeries:
     """The rounds of one lane: the first token, the last token, then its numbers."""
 
     def __init__(self, columns: int) -> None:
-        self._rows = RingBuffer(columns=2 + columns)
+        self._rows = RingBuffer(MOST_ROUNDS, columns=2 + columns)
         self._first_round = 0
+        self._limit: int | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def show_rounds(self, count: int) -> None:
+        """Let only the first rounds of the run be seen, until the next one comes."""
+        self._limit = count
+
+    @property
+    def num_shown(self) -> int:
+        """How many rounds are seen."""
+        if self._limit is None:
+            return len(self)
+        return min(len(self), max(0, self._limit - self._first_round))
 
     def append(self, event: RoundFinished, *numbers: float) -> None:
         """Add a round."""
         first = event.position + 1
         self._rows.append(first, event.position + len(event.tokens), *numbers)
         self._first_round = event.round_index + 1 - len(self._rows)
+        self._limit = None
 
     def clear(self) -> None:
         """Forget all rounds."""
         self._rows.clear()
+        self._limit = None
 
     @property
     def tokens(self) -> Array:
-        """The number of the last token of each round, from 1."""
-        return self._rows.column(1)
+        """The number of the last token of each round that is seen, from 1."""
+        return self._rows.column(1)[: self.num_shown]
 
     def numbers(self, index: int = 0) -> Array:
-        """Return one of the numbers of each round."""
+        """Return one of the numbers of each round that is seen."""
+        return self.all_numbers(index)[: self.num_shown]
+
+    @property
+    def all_tokens(self) -> Array:
+        """The number of the last token of each round: what the axis must hold."""
+        return self._rows.column(1)
+
+    def all_numbers(self, index: int = 0) -> Array:
+        """Return one of the numbers of each round: what the axis must hold."""
         return self._rows.column(2 + index)
 
     def span_of(self, round_index: int) -> tuple[float, float] | None:
@@ -101,7 +125,7 @@ class TimeAxis:
 
     def fit(self, highest: float) -> None:
         """Set the ranges by hand, and only when they no longer suit."""
-        filled = [s.tokens for s in self.lanes.values() if len(s)]
+        filled = [s.all_tokens for s in self.lanes.values() if len(s)]
         left = min((float(t[0]) for t in filled), default=1.0)
         right = self._right.fit(max((float(t[-1]) for t in filled), default=1.0))
         self._plot.getViewBox().setXRange(
@@ -131,7 +155,7 @@ class TimeAxis:
 
     def is_empty(self) -> bool:
         """Return whether no lane has a round."""
-        return not any(len(series) for series in self.lanes.values())
+        return not any(series.num_shown for series in self.lanes.values())
 
 
 def highest(*series: Array) -> float:

@@ -23,6 +23,7 @@ class TokenMap:
         self.stops: list[Stop] = []
         self.starts: list[int] = []  # of each stop
         self.ends: list[int] = []
+        self._first_pieces: list[int] = []  # of each stop
         self._pieces: list[Piece] = []
         self._piece_starts: list[int] = []
         self._index: dict[int, int] = {}  # id of a stop -> its index
@@ -41,7 +42,18 @@ class TokenMap:
             self.stops.append(stop)
             self.starts.append(start)
             self.ends.append(start)
+            self._first_pieces.append(len(self._pieces) - 1)
         self.ends[index] = self.length
+
+    def cut(self, index: int) -> int:
+        """Forget a stop and all behind it; return where the display ends now."""
+        self.length, first = self.starts[index], self._first_pieces[index]
+        for stop in self.stops[index:]:
+            del self._index[id(stop)]
+        for stops in (self.stops, self.starts, self.ends, self._first_pieces):
+            del stops[index:]
+        del self._pieces[first:], self._piece_starts[first:]
+        return self.length
 
     def index_at(self, position: int) -> int | None:
         """Return the index of the stop that the character at ``position`` is of."""

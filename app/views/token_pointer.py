@@ -11,7 +11,7 @@ from PySide6.QtGui import QTextCursor
 from app.views.announce import announce
 from app.views.sentences import Card, place_card, token_card
 from app.views.token_card import TokenCard
-from app.views.token_text import Stop
+from app.views.token_text import Stop, whole
 
 if TYPE_CHECKING:
     from app.views.token_view import TokenView
@@ -149,7 +149,7 @@ class TokenPointer(QObject):
         self._index, self._by_keys = index, by_keys
         if by_keys:
             self._move_cursor(self._view.map.starts[index])
-        card = card_of(self._view.map.stops[index])
+        card = card_of(whole(self._view.map.stops[index], self._view.recall))
         announce(self._view, card.spoken())
         self._show(card)
         self._view.viewport().update()

@@ -6,11 +6,12 @@ of their own whose true text is empty, and copying reads the true texts only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from core.events import Origin, Place, RoundFinished, TokenOutcome, Verdict
 
+Recall = Callable[[RoundFinished], RoundFinished | None]
 BREAK_AFTER = 1000  # tokens: a frame's cost follows the stretches of the last paragraph
 PROMPT_LINES = 3
 PROMPT_CHARACTERS = 400
@@ -56,6 +57,20 @@ class Piece:
     odd: bool = False
 
 
+def whole(stop: Stop, recall: Recall) -> Stop:
+    """Return ``stop`` with the candidates that its round was stripped of."""
+    of = stop.round
+    full = None if of is None else recall(of)
+    if of is None or full is None or full is of:
+        return stop
+    token, place = stop.token, stop.place
+    if token is not None:
+        token = full.tokens[of.tokens.index(token)]
+    if place is not None:
+        place = full.places[of.places.index(place)]
+    return Stop(stop.role, token, place, full)
+
+
 def shown(text: str) -> str:
     """Return ``text`` as Qt can show it, character for character."""
     return text.translate(_SHOWN)
@@ -74,6 +89,7 @@ class TokenText:
         self._limit = 0  # those that may be seen
         self._tail = ""  # final text that no token accounts for (none, by rights)
         self._finished = False
+        self._until: int | None = None  # stops that may be taken; None for all
         self.rewind()
 
     @property
@@ -101,6 +117,24 @@ class TokenText:
         self._taken = 0  # characters in all
         self._in_line = 0  # tokens since the last new line
         self._tail_taken = False
+        self._marks: dict[
+            int, tuple[int, int]
+        ] = {}  # stop -> taken, in line, before it
+
+    def limit(self, num_rounds: int | None) -> None:
+        """Let :meth:`take` end after so many rounds; None for the whole text."""
+        self._until = self.round_starts.get(-1 if num_rounds is None else num_rounds)
+
+    def is_before(self, round_index: int) -> bool:
+        """Return whether nothing of a round was taken yet."""
+        start = self.round_starts.get(round_index, len(self.stops))
+        return (self._next, self._used) <= (start, 0)
+
+    def rewind_to(self, round_index: int) -> None:
+        """Go back to where a round begins; it must have been taken."""
+        self._next, self._used = self.round_starts[round_index], 0
+        self._taken, self._in_line = self._marks[self._next]
+        self._tail_taken = False
 
     def add_round(self, event: RoundFinished) -> None:
         """Take in a round; characters it holds back wait for a later one."""
@@ -121,8 +155,11 @@ class TokenText:
 
     def take(self, with_rejected: bool) -> Iterator[Piece]:
         """Yield what may be seen and was not yet taken."""
-        while self._next < len(self.stops):
+        end = len(self.stops) if self._until is None else self._until
+        while self._next < end:
             stop = self.stops[self._next]
+            if self._used == 0 and self._begins_a_round(stop):
+                self._marks[self._next] = self._taken, self._in_line
             if stop.token is not None:
                 yield from self._token(stop, stop.token)
                 if not self._finished and self._used < len(stop.token.text):
@@ -130,9 +167,13 @@ class TokenText:
             elif with_rejected:
                 yield self._rejected(stop, stop.place)
             self._next, self._used = self._next + 1, 0
-        if self._tail and not self._tail_taken:
+        if self._tail and not self._tail_taken and self._until is None:
             self._tail_taken = True
             yield Piece("plain", shown(self._tail), self._tail, None)
+
+    def _begins_a_round(self, stop: Stop) -> bool:
+        of = stop.round
+        return of is not None and self.round_starts[of.round_index] == self._next
 
     def take_prompt(self, folded: bool) -> Iterator[Piece]:
         """Yield the prompt, folded to its last lines on wish."""

@@ -27,7 +27,7 @@ from app.views.token_map import TokenMap
 from app.views.token_menu import token_menu
 from app.views.token_paint import Geometry, draw_outline, draw_seam
 from app.views.token_pointer import TokenPointer
-from app.views.token_text import Piece, TokenText
+from app.views.token_text import Piece, Recall, TokenText
 from core.events import RoundFinished, SettingsChanged, TokenOutcome
 
 
@@ -49,6 +49,7 @@ class TokenView(QPlainTextEdit):
         self._formats: dict[tuple[str, bool], QTextCharFormat] = {}
         self._with_rejected = False
         self._folded = True
+        self.recall: Recall = _itself  # finds the candidates of a round that has none
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._on_due)
         self.geometry_of = Geometry(self)
@@ -106,6 +107,31 @@ class TokenView(QPlainTextEdit):
             self.flush()
         else:
             self.rebuild()
+
+    def show_rounds(self, count: int | None) -> None:
+        """Show the text of the first rounds only; None for all of it.
+
+        Costs as much as there is to add or to take away, so that a step is quick in a
+        text of any length.
+        """
+        self.model.limit(count)
+        if count is not None and not self.model.is_before(count):
+            self._cut(count)
+        self.flush()
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    def _cut(self, round_index: int) -> None:
+        """Take a round and all behind it away."""
+        stops = self.stops_of_round(round_index)
+        self.model.rewind_to(round_index)
+        if not stops:
+            return
+        self._pointer.forget()
+        cursor = QTextCursor(self.document())
+        cursor.setPosition(self.map.cut(stops[0]))
+        end, keep = QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor
+        cursor.movePosition(end, keep)
+        cursor.removeSelectedText()
 
     def clear(self) -> None:
         """Forget everything."""
@@ -293,6 +319,10 @@ class TokenView(QPlainTextEdit):
 
 
 _STEPS: dict[int, int] = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
+
+
+def _itself(event: RoundFinished) -> RoundFinished:
+    return event
 
 
 def _look(piece: Piece) -> tuple[str, bool]:
