@@ -16,6 +16,7 @@ COMMANDS = {
     "race": "race speculative against plain decoding",
     "verify": "check that a pair is lossless: same tokens, same law",
     "bench": "measure steps, rounds and rates beside transformers",
+    "sweep": "measure the pair over a grid of K and temperature, resumably",
     "distill": "train a small draft for a target",
     "inspect": "say what a checkpoint is and whether a pair fits",
     "get": "fetch a model from the hub",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import uuid
+from collections.abc import Callable
 from pathlib import Path
 
 from core.config import (
@@ -20,6 +21,7 @@ from core.demo_pair import demo_pair
 from core.errors import ConfigurationError, PromptError
 
 DEMO = "demo"
+AUTO = "auto"
 _PLAIN_NUMBERS = (
     "temperature",
     "top_p",
@@ -53,12 +55,29 @@ def add_pair_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_decoding_options(parser: argparse.ArgumentParser) -> None:
-    """Add what changes the output; limits and words come from the settings."""
+def add_decoding_options(
+    parser: argparse.ArgumentParser, *, lists: bool = False
+) -> None:
+    """Add what changes the output; limits and words come from the settings.
+
+    Args:
+        parser: takes the options.
+        lists: K and temperature are lists, such as ``0,2,4``.
+    """
     group = parser.add_argument_group("decoding")
     fields, defaults = describe(), DecodingConfig()
-    group.add_argument("--k", type=int, default=None, help=_help(fields["lookahead"]))
+    words = " or auto" if not lists else ", several with commas"
+    group.add_argument(
+        "--k",
+        type=_list_of(int) if lists else _lookahead,
+        default=None,
+        help=_help(fields["lookahead"]) + words,
+    )
     for name in _PLAIN_NUMBERS:
+        if lists and name == "temperature":
+            several = _help(fields[name]) + ", several with commas"
+            group.add_argument("--temperature", type=_list_of(float), help=several)
+            continue
         value = getattr(defaults, name)
         flag = "--" + name.replace("_", "-")
         group.add_argument(
@@ -76,6 +95,29 @@ def add_decoding_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--ignore-eos", action="store_true", help=_help(fields["ignore_eos"])
     )
+
+
+def _lookahead(text: str) -> int | str:
+    if text == AUTO:
+        return AUTO
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no number and not auto"
+        ) from None
+
+
+def _list_of(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:
+    def parse(text: str) -> tuple[float, ...]:
+        try:
+            return tuple(dict.fromkeys(kind(part) for part in text.split(",")))
+        except ValueError:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is no list of numbers, such as 0,2,4"
+            ) from None
+
+    return parse
 
 
 def _help(info: FieldInfo) -> str:
@@ -124,10 +166,12 @@ def config_from(options: argparse.Namespace) -> DecodingConfig:
         ConfigurationError: if one is outside its limits.
     """
     numbers = {name: getattr(options, name) for name in _PLAIN_NUMBERS}
-    lookahead = {} if options.k is None else {"lookahead": options.k}
+    auto = options.k == AUTO
+    lookahead = {} if options.k is None or auto else {"lookahead": options.k}
     return DecodingConfig(
         **numbers,
         **lookahead,
+        auto_lookahead=auto,
         coupling=Coupling(options.coupling),
         stop=tuple(options.stop),
         ignore_eos=options.ignore_eos,
