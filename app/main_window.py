@@ -57,6 +57,10 @@ BADGES = {
         "Replayed from a file; the numbers were measured when it was recorded.",
     ),
 }
+IDLE_ONLY = (
+    *("run", "race", "load", "open_trace", "open_demo", "save_trace"),
+    *("choose_target", "choose_draft"),
+)
 STILL_BUSY = (
     "The model is still being loaded; the window closes as soon as this step ends. "
     "Close it once more to leave at once."
@@ -175,7 +179,7 @@ class MainWindow(QMainWindow):
 
     def _offer(self, state: State) -> None:
         idle = not state.is_busy
-        for name in ("run", "race", "load", "open_trace", "open_demo", "save_trace"):
+        for name in IDLE_ONLY:
             self.actions_[name].setEnabled(idle)
         going = state in (State.RUNNING, State.PAUSED)
         self.actions_["pause"].setEnabled(going)
@@ -359,6 +363,7 @@ class MainWindow(QMainWindow):
         self.traces.failed.connect(page.banners.show_error)
         self.traces.export_asked.connect(page.export_plots)
         self.help_desk.failed.connect(page.banners.show_error)
+        self.closing.connect(self.pair_desk.picker.close)
 
     def _wire_actions(self) -> None:
         actions = self.actions_
@@ -377,6 +382,8 @@ class MainWindow(QMainWindow):
             "step": self.run_desk.step,
             "stop": self._controller.stop,
             "load": self.run_desk.load_pair,
+            "choose_target": self.pair_desk.picker.open_for_target,
+            "choose_draft": self.pair_desk.picker.open_for_draft,
             "earlier_round": self._on_earlier_round,
             "later_round": self._on_later_round,
             "edit_prompt": self.page.prompt.editor.setFocus,

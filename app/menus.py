@@ -31,6 +31,10 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
         _Entry("open_trace", "&Open trace…", ("Ctrl+O",)),
         _Entry("open_demo", "Open the recorded &demo"),
         _Entry("save_trace", "&Save trace…", ("Ctrl+S",)),
+        _LINE,
+        _Entry("choose_target", "Choose the &target…", ("Ctrl+T",)),
+        _Entry("choose_draft", "Choose the d&raft…", ("Ctrl+D",)),
+        _LINE,
         _Entry("export", "&Export plots…", ("Ctrl+E",)),
         _LINE,
         _Entry("quit", "&Quit", ("Ctrl+Q",)),
@@ -56,6 +60,7 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
         _LINE,
         _Entry("edit_prompt", "Go to the pro&mpt", ("Ctrl+L",)),
         _Entry("load", "&Load the pair", ("Ctrl+Shift+L",)),
+        _Entry("make_draft", "Ma&ke a draft for this target…", ("Ctrl+M",)),
     ),
     "&Help": (
         _Entry("help", "&Help pages", ("F1",)),

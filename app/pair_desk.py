@@ -20,9 +20,11 @@ from app.pair_outlook import (
     look_at,
 )
 from app.panels.pair_panel import PairPanel
+from app.picker_desk import PickerDesk
 from core.config import DecodingConfig, PairConfig
 
 FILTERS = "Checkpoints (*.gguf *.safetensors);;All files (*)"
+MOST_RECENT = 6
 
 
 class PairDesk(QObject):
@@ -48,8 +50,12 @@ class PairDesk(QObject):
         super().__init__(parent)
         self._panel, self._config, self._errands = panel, config, errands
         self._findings = Findings()
+        self._recent: tuple[PairConfig, ...] = ()
+        self.picker = PickerDesk(panel, errands, self)
+        self.picker.places_changed.connect(self.refresh)
         panel.changed.connect(self._on_pair_changed)
         panel.path_asked.connect(self._on_path_asked)
+        panel.loaded.connect(self._on_loaded)
         errands.answered.connect(self._on_answered)
         errands.failed.connect(self._on_failed)
 
@@ -58,9 +64,26 @@ class PairDesk(QObject):
         """What is known about this computer."""
         return self._findings
 
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The person's folders of checkpoints and single files."""
+        return self.picker.places
+
+    @property
+    def recent(self) -> tuple[PairConfig, ...]:
+        """The pairs that were loaded last, the newest first."""
+        return self._recent
+
+    def restore(self, places: tuple[str, ...], recent: tuple[PairConfig, ...]) -> None:
+        """Take back what was kept at the last start."""
+        self.picker.places, self._recent = places, recent[:MOST_RECENT]
+        self.picker.recent = self._recent
+
+    @Slot()
     def refresh(self) -> None:
         """Look again at what is on this computer."""
-        self._errands.ask("checkpoints", partial(find_checkpoints, self._panel.pair()))
+        pair = self._panel.pair()
+        self._errands.ask("checkpoints", partial(find_checkpoints, pair, self.places))
 
     def find_devices(self) -> None:
         """Find the devices; it imports torch, so it is asked for late."""
@@ -78,6 +101,12 @@ class PairDesk(QObject):
     def _on_pair_changed(self, pair: PairConfig) -> None:
         self.changed.emit(pair)
         self.refresh()
+
+    @Slot(object)
+    def _on_loaded(self, pair: PairConfig) -> None:
+        others = (p for p in self._recent if p != pair)
+        self._recent = (pair, *others)[:MOST_RECENT]
+        self.picker.recent = self._recent
 
     @Slot(str, object)
     def _on_answered(self, key: str, value: object) -> None:
@@ -100,6 +129,9 @@ class PairDesk(QObject):
 
     @Slot(bool, object)
     def _on_path_asked(self, for_target: bool, ask: Ask) -> None:
+        if ask is Ask.BROWSE:
+            self.picker.open(for_target)
+            return
         window = self._panel.window()
         what = "target" if for_target else "draft"
         if ask is Ask.FOLDER:

@@ -69,13 +69,16 @@ def is_demo(model: ModelConfig) -> bool:
     return model.reference == DEMO
 
 
-def find_checkpoints(pair: PairConfig) -> Findings:
-    """Look for checkpoints, and which of them could draft for the pair's target."""
+def find_checkpoints(pair: PairConfig, places: tuple[str, ...] = ()) -> Findings:
+    """Look for checkpoints, and which of them could draft for the pair's target.
+
+    ``places`` are the person's own folders and files.
+    """
     from core.checkpoints import demo
     from core.checkpoints.known import known_checkpoints
     from core.checkpoints.progress import megabytes
 
-    known = known_checkpoints()
+    known = known_checkpoints(places)
     return Findings(
         targets=(*_targets(known), *path_choices(None)),
         drafters=(
@@ -128,8 +131,9 @@ def look_at(pair: PairConfig, config: DecodingConfig) -> PairOutlook:
 
 
 def path_choices(kind: DrafterKind | None) -> tuple[Choice, ...]:
-    """Return the entries that ask for a path."""
+    """Return the entries that ask: for all there is, or for a path."""
     return (
+        Choice("All checkpoints…", kind=kind, ask=Ask.BROWSE),
         Choice("Folder…", kind=kind, ask=Ask.FOLDER),
         Choice("GGUF file…", kind=kind, ask=Ask.FILE),
     )
@@ -140,7 +144,13 @@ def _targets(known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
 
     only_draft = (LAYERS_REFERENCE, DRAFT_REFERENCE)
     return tuple(
-        Choice(_label(f), f.reference, None, f.problem or _facts(f), not f.problem)
+        Choice(
+            checkpoint_label(f),
+            f.reference,
+            None,
+            f.problem or _facts(f),
+            not f.problem,
+        )
         for f in known
         if f.reference not in only_draft
     )
@@ -158,7 +168,7 @@ def _drafter(target: CheckpointFacts | None, draft: CheckpointFacts) -> Choice:
     if target is not None and not problem:
         problem = _mismatch(target, draft)
     note = problem or _facts(draft)
-    return Choice(_label(draft), draft.reference, kind, note, not problem)
+    return Choice(checkpoint_label(draft), draft.reference, kind, note, not problem)
 
 
 def _mismatch(target: CheckpointFacts, draft: CheckpointFacts) -> str:
@@ -187,7 +197,8 @@ def _verdict(
     return False, judged.reasons[0], judged.reasons
 
 
-def _label(facts: CheckpointFacts) -> str:
+def checkpoint_label(facts: CheckpointFacts) -> str:
+    """Return what a list calls a checkpoint."""
     from core.checkpoints.layer_skipping import KEPT_LAYERS, LAYERS_REFERENCE
 
     if facts.reference == DEMO:

@@ -54,6 +54,8 @@ class AppSettings:
         prompt: the text in the editor.
         use_chat_template: as ticked.
         folder: where the last file was opened or saved.
+        places: the person's folders of checkpoints and single files.
+        recent: the pairs that were loaded last, the newest first.
     """
 
     geometry: bytes = b""
@@ -70,6 +72,8 @@ class AppSettings:
     prompt: str = ""
     use_chat_template: bool = True
     folder: str = ""
+    places: tuple[str, ...] = ()
+    recent: tuple[PairConfig, ...] = ()
 
 
 def store() -> QSettings:
@@ -168,7 +172,18 @@ def _decoding(value: Any) -> DecodingConfig:
 
 
 def _pair(value: Any) -> PairConfig:
-    stored = json.loads(value)
+    return _pair_of(json.loads(value))
+
+
+def _pairs(value: Any) -> tuple[PairConfig, ...]:
+    return tuple(_pair_of(stored) for stored in json.loads(value))
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(str(text) for text in json.loads(value))
+
+
+def _pair_of(stored: Any) -> PairConfig:
     draft = stored.get("draft")
     pair = PairConfig(
         _model(stored["target"]),
@@ -176,7 +191,7 @@ def _pair(value: Any) -> PairConfig:
         _model(draft) if draft else None,
     )
     if (pair.drafter is DrafterKind.CHECKPOINT) != (pair.draft is not None):
-        raise ValueError(value)
+        raise ValueError(stored)
     return pair
 
 
@@ -205,10 +220,14 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "prompt": str,
     "use_chat_template": _bool,
     "folder": str,
+    "places": _texts,
+    "recent": _pairs,
 }
 _WRITERS: dict[str, Callable[[Any], Any]] = {
     **dict.fromkeys(_READERS, lambda value: value),
     "geometry": QByteArray,
     "decoding": _as_json,
     "pair": _as_json,
+    "places": json.dumps,
+    "recent": lambda pairs: json.dumps([dataclasses.asdict(p) for p in pairs]),
 }

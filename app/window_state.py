@@ -27,6 +27,7 @@ def restore(window: MainWindow, settings: AppSettings) -> None:
     page.decoding.set_config(settings.decoding)
     page.decoding.more.set_open(settings.more)
     page.pair.set_pair(settings.pair)
+    window.pair_desk.restore(settings.places, settings.recent)
     if settings.prompt:
         page.prompt.set_prompt(settings.prompt, settings.use_chat_template)
     else:
@@ -51,6 +52,8 @@ def collect(window: MainWindow, before: AppSettings) -> AppSettings:
         more=page.decoding.more.is_open,
         decoding=page.decoding.config(),
         pair=page.pair.pair(),
+        places=window.pair_desk.places,
+        recent=window.pair_desk.recent,
         prompt=page.prompt.text(),
         use_chat_template=page.prompt.uses_template(),
         folder=window.traces.folder,

@@ -16,6 +16,7 @@ _Index = QModelIndex | QPersistentModelIndex
 class Ask(Enum):
     """An entry that asks for something instead of naming a checkpoint."""
 
+    BROWSE = auto()
     FOLDER = auto()
     FILE = auto()
 
@@ -30,7 +31,7 @@ class Choice:
         kind: what drafts, in a list of drafters; None in a list of targets.
         note: size, or why it cannot be used.
         usable: can be chosen.
-        ask: set for "Folder…" and "GGUF file…".
+        ask: set for "All checkpoints…", "Folder…" and "GGUF file…".
     """
 
     label: str

@@ -39,10 +39,12 @@ class PairPanel(QWidget):
     Signals:
         changed: the PairConfig that is chosen now.
         path_asked: True for the target (else the draft), and the Ask.
+        loaded: the PairConfig that is in memory now.
     """
 
     changed = Signal(object)
     path_asked = Signal(bool, object)
+    loaded = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -108,6 +110,11 @@ class PairPanel(QWidget):
         self._select(combo, self._choice_of(path, kind))
         self._tell()
 
+    def choose_pair(self, pair: PairConfig) -> None:
+        """Take a whole pair that the person chose."""
+        self.set_pair(pair)
+        self._tell()
+
     def show_outlook(self, outlook: PairOutlook | None) -> None:
         """Show whether the pair fits and what it needs; None: being looked at."""
         if outlook is None:
@@ -124,6 +131,7 @@ class PairPanel(QWidget):
         text = "fits · loaded" if draft else "the target alone, plain decoding"
         set_label_role(self.verdict, "good", f"✓ {text}")
         self._show_notes(loaded.notes)
+        self.loaded.emit(self.pair())
 
     def _show_notes(self, notes: tuple[str, ...]) -> None:
         self.notes.setText("\n".join(notes))

@@ -118,13 +118,10 @@ class _Fetching:
             case "checking":
                 (self._checking,) = values
             case "files":
-                self._on_files(pipe, *values)
-            case "bytes" if not self._total:
-                self._work.report_bytes(
-                    "Checking what is here", *values, self._checking
-                )
+                files, missing, kept = values
+                self._on_files(pipe, files, missing, kept)
             case "bytes":
-                self._report(*values)
+                self._report(values[0])
             case "waiting":
                 seconds = f"trying again in {values[0]:.0f} s"
                 self._work.report("The hub does not answer", None, seconds)

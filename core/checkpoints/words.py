@@ -17,8 +17,10 @@ def parameters(number: int) -> str:
 
 
 def size_ratio(ratio: float) -> str:
-    """Return a draft's size over the target's, for example ``12 % of``."""
-    return f"{ratio:,.1f} times" if ratio > 2 else f"{ratio:.0%} of".replace("%", " %")
+    """Return a draft's size over the target's, to stand before a possessive."""
+    if ratio > 2:
+        return f"{ratio:,.0f} times"
+    return f"{100 * ratio:.{1 if ratio < 0.1 else 0}f} % of"
 
 
 def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:

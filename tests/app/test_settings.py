@@ -43,6 +43,8 @@ FULL = AppSettings(
     prompt="Line one\n\tline two, “quoted”; 100 % = ß\\n",
     use_chat_template=False,
     folder="/somewhere else",
+    places=("/models of mine", "/one.gguf"),
+    recent=(demo_pair(), PairConfig(ModelConfig("owner/name"), DrafterKind.NONE)),
 )
 
 

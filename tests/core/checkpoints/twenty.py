@@ -1,6 +1,6 @@
 """A folder of twenty checkpoints: ten families that decode, and every way not to.
 
-Written by ``python tests/core/checkpoints/twenty.py FOLDER`` to look at in the window.
+Written by ``python -m tests.core.checkpoints.twenty FOLDER`` to look at in the window.
 """
 
 from __future__ import annotations
@@ -10,7 +10,13 @@ import sys
 from pathlib import Path
 
 import torch
-from tiny_checkpoints import byte_tokens, edit_config, make_gguf, make_tokenizer
+
+from tests.core.checkpoints.tiny_checkpoints import (
+    byte_tokens,
+    edit_config,
+    make_gguf,
+    make_tokenizer,
+)
 
 ROWS = 260
 _SHARED = {"vocab_size": ROWS, "bos_token_id": None, "eos_token_id": 0}
