@@ -141,7 +141,7 @@ def _speed(
         temperature,
         metrics.acceptance_rate(counts),
         metrics.tokens_per_round(counts),
-        predict([p.fast for p in pairs], target_ms, draft_ms),
+        predict([p.fast for p in pairs], [p.plain for p in pairs], target_ms, draft_ms),
         _median(pairs),
     )
 

@@ -24,6 +24,7 @@ from core.lab.step_costs import floor_ms, read_bandwidth, step_costs
 from core.runtime.runner import Model
 
 ROWS = (1, 2, 5, 9, 17)
+OURS = ("plain", "speculative")
 Ids = tuple[int, ...]
 
 
@@ -113,8 +114,7 @@ class Bench:
             yield LoadProgress("Decoding", done / (self.repeats + 2))
             self._repeat(repeat, timings)
         yield LoadProgress("Decoding other prompts", 1.0)
-        speculative = self.contenders["ours speculative"]
-        others = [speculative(ids, self.settings) for ids in self.others]
+        other = {way: self._decode_others(f"ours {way}") for way in OURS}
         if self.should_stop():
             return
         plain, fast = timings["ours plain"], timings["ours speculative"]
@@ -125,13 +125,18 @@ class Bench:
             draft_ms=draft,
             round_overhead=_overhead(fast),
             rates={name: _rate(runs) for name, runs in timings.items()},
-            predicted_speedup=predict(others, costs, draft.get(1, 0.0)),
+            predicted_speedup=predict(
+                other["speculative"], other["plain"], costs, draft.get(1, 0.0)
+            ),
             measured_speedup=_speedup(plain, fast),
             same_tokens=_agreement(timings),
             settings=self.settings,
             repeats=self.repeats,
             machine=self.machine,
         )
+
+    def _decode_others(self, name: str) -> list[Timing]:
+        return [self.contenders[name](ids, self.settings) for ids in self.others]
 
     def _repeat(self, repeat: int, timings: dict[str, list[list[Timing]]]) -> None:
         """Let every contender decode every prompt; who begins changes by turns."""
@@ -148,23 +153,38 @@ class Bench:
 
 
 def predict(
-    timings: Sequence[Timing], target_ms: dict[int, float], draft_ms: float
+    fast: Sequence[Timing],
+    plain: Sequence[Timing],
+    target_ms: dict[int, float],
+    draft_ms: float,
 ) -> float | None:
     """Return the speed-up that step costs promise for rounds like these.
 
     Args:
-        timings: rounds on other prompts than those that are timed.
+        fast: speculative rounds on other prompts than those that are timed; their own
+            work beside the passes is taken over, the passes' times are not.
+        plain: plain decoding of the same prompts, for its own work.
         target_ms: step of the target by rows.
         draft_ms: one step of the draft.
     """
     rows = sorted(target_ms)
     costs = [target_ms[n] for n in rows]
-    lookaheads = [k for timing in timings for k in timing.lookaheads]
-    rounds_ms = sum(
+    lookaheads = [k for timing in fast for k in timing.lookaheads]
+    passes_ms = sum(
         k * draft_ms + float(np.interp(k + 1, rows, costs)) for k in lookaheads
     )
-    emitted = sum(timing.counts.emitted for timing in timings)
-    return metrics.ratio(emitted * target_ms[1], rounds_ms)
+    emitted = sum(timing.counts.emitted for timing in fast)
+    plain_ms = target_ms[1] + _own_work_ms(plain)
+    return metrics.ratio(
+        emitted * plain_ms, passes_ms + _own_work_ms(fast) * len(lookaheads)
+    )
+
+
+def _own_work_ms(timings: Sequence[Timing]) -> float:
+    """Return what a round costs beside the models' passes."""
+    rounds = sum(timing.counts.rounds for timing in timings)
+    spent = sum(timing.rounds_ms - timing.forwards_ms for timing in timings)
+    return metrics.ratio(spent, rounds) or 0.0
 
 
 def _rates(timings: Sequence[Timing]) -> list[float]:

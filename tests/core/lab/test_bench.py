@@ -31,16 +31,19 @@ def model():
 
 def test_prediction_prices_each_round_by_its_own_lookahead():
     rounds = timing(emitted=6, lookaheads=(4, 0))
-    expected = 6 * 20.0 / ((4 * 2.0 + 24.0) + 20.0)
-    assert predict([rounds], COSTS, draft_ms=2.0) == pytest.approx(expected)
+    plain = timing(emitted=2, lookaheads=(0, 0))  # 1 ms of its own a round, as all
+    expected = 6 * 21.0 / ((4 * 2.0 + 24.0) + 20.0 + 2 * 1.0)
+    found = predict([rounds], [plain], COSTS, draft_ms=2.0)
+    assert found == pytest.approx(expected)
 
 
 def test_prediction_of_rounds_without_proposals_is_plain_decoding():
-    assert predict([timing(3, (0, 0, 0))], COSTS, draft_ms=9.0) == pytest.approx(1.0)
+    rounds = [timing(3, (0, 0, 0))]
+    assert predict(rounds, rounds, COSTS, draft_ms=9.0) == pytest.approx(1.0)
 
 
 def test_prediction_without_rounds_is_unknown():
-    assert predict([], COSTS, draft_ms=1.0) is None
+    assert predict([], [], COSTS, draft_ms=1.0) is None
 
 
 def test_steps_are_timed_for_each_width_from_the_same_context():
