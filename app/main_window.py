@@ -372,6 +372,8 @@ class MainWindow(QMainWindow):
             "open_demo": self.traces.open_demo,
             "save_trace": self.traces.ask_save,
             "export": self.traces.ask_export,
+            "report": self.traces.ask_report,
+            "profile": self.traces.ask_profile,
             "quit": self.close,
             "larger": self._on_larger,
             "smaller": self._on_smaller,

@@ -36,6 +36,8 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
         _Entry("choose_draft", "Choose the d&raft…", ("Ctrl+D",)),
         _LINE,
         _Entry("export", "&Export plots…", ("Ctrl+E",)),
+        _Entry("report", "Export &report…", ("Ctrl+Shift+E",)),
+        _Entry("profile", "Export for a &profiler…"),
         _LINE,
         _Entry("quit", "&Quit", ("Ctrl+Q",)),
     ),

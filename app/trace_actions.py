@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +13,17 @@ import resources
 from app.errands import Errands
 from app.folders import trace_folder
 from app.generation_worker import Failure
-from app.trace_desk import TraceDesk, write, write_failed
+from app.trace_desk import TraceDesk, write, write_failed, write_page
+from core.events import Event
 from core.trace import Trace, read_trace
 
-TRACES = "Draftrace traces (*.jsonl);;All files (*)"
+TRACES = "Draftrace traces (*.jsonl)"
+READABLE = "Draftrace traces and reports (*.jsonl *.html);;All files (*)"
+REPORTS = "Web page (*.html)"
+PROFILES = "Chrome trace (*.json)"
 PICTURES = "PNG picture (*.png);;SVG drawing (*.svg);;Numbers as CSV (*.csv)"
 DEMO = "demo/race.jsonl"
-KEYS = ("open trace", "save trace", "failed trace")
+KEYS = ("open trace", "save trace", "failed trace", "report", "profile")
 
 
 class TraceActions(QObject):
@@ -47,7 +52,7 @@ class TraceActions(QObject):
     def open_path(self, path: str) -> None:
         """Read a trace in the background."""
         self.folder = str(Path(path).parent)
-        self._errands.ask("open trace", partial(read_trace, path))
+        self._errands.ask("open trace", partial(_read, Path(path)))
 
     @Slot()
     def open_demo(self) -> None:
@@ -61,6 +66,17 @@ class TraceActions(QObject):
         write_it = partial(write, Path(path), self.desk, self.desk.events)
         self._errands.ask("save trace", write_it)
 
+    def report_path(self, path: str) -> None:
+        """Write a page about the last run in the background."""
+        self.folder = str(Path(path).parent)
+        report = partial(write_page, Path(path), self.desk, self.desk.events)
+        self._errands.ask("report", report)
+
+    def profile_path(self, path: str) -> None:
+        """Write the last run for a profiler in the background."""
+        self.folder = str(Path(path).parent)
+        self._errands.ask("profile", partial(_profile, Path(path), self.desk.events))
+
     def keep_failed(self) -> None:
         """Leave a run that failed on the disk."""
         if self.desk.has_run:
@@ -71,7 +87,7 @@ class TraceActions(QObject):
     def ask_open(self) -> None:
         """Let the person choose a trace to open."""
         path, _ = QFileDialog.getOpenFileName(
-            self._window, "Open trace", self.folder, TRACES
+            self._window, "Open trace", self.folder, READABLE
         )
         if path:
             self.open_path(path)
@@ -79,13 +95,32 @@ class TraceActions(QObject):
     @Slot()
     def ask_save(self) -> None:
         """Let the person choose where the last run is saved."""
-        if not self.desk.has_run:
-            self.noted.emit("There is nothing to save yet; run or race first.")
-            return
-        start = str(Path(self.folder) / self.desk.suggested_name())
-        path, _ = QFileDialog.getSaveFileName(self._window, "Save trace", start, TRACES)
+        path = self._ask_where("Save trace", ".jsonl", TRACES)
         if path:
             self.save_path(path)
+
+    @Slot()
+    def ask_report(self) -> None:
+        """Let the person choose where a page about the last run is written."""
+        path = self._ask_where("Export report", ".html", REPORTS)
+        if path:
+            self.report_path(path)
+
+    @Slot()
+    def ask_profile(self) -> None:
+        """Let the person choose where the last run is written for a profiler."""
+        path = self._ask_where("Export for a profiler", ".json", PROFILES)
+        if path:
+            self.profile_path(path)
+
+    def _ask_where(self, title: str, suffix: str, kinds: str) -> str:
+        """Return the path that was chosen; empty without one, or without a run."""
+        if not self.desk.has_run:
+            self.noted.emit("There is nothing to save yet; run or race first.")
+            return ""
+        start = str(Path(self.folder) / self.desk.suggested_name(suffix))
+        path, _ = QFileDialog.getSaveFileName(self._window, title, start, kinds)
+        return path
 
     @Slot()
     def ask_export(self) -> None:
@@ -101,7 +136,7 @@ class TraceActions(QObject):
     def _on_answered(self, key: str, value: object) -> None:
         if key == "open trace" and isinstance(value, Trace):
             self.opened.emit(value)
-        elif key == "save trace" and isinstance(value, Path):
+        elif key in ("save trace", "report", "profile") and isinstance(value, Path):
             self.noted.emit(f"Saved as {value.name}.")
         elif key == "failed trace" and isinstance(value, Path):
             self.noted.emit(f"The run up to the failure was kept as {value}.")
@@ -110,3 +145,19 @@ class TraceActions(QObject):
     def _on_failed(self, key: str, failure: Failure) -> None:
         if key in KEYS:
             self.failed.emit(failure.sentence, failure.detail or failure.trace)
+
+
+def _read(path: Path) -> Trace:
+    """Read a trace, also one that is in a report."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        return read_trace(path)
+    from core.lab.report import read_report
+
+    return read_report(path)
+
+
+def _profile(path: Path, events: Sequence[Event]) -> Path:
+    from core.lab.chrome_trace import write_chrome_trace
+
+    write_chrome_trace(path, events)
+    return path

@@ -125,6 +125,14 @@ def write(path: Path, desk: TraceDesk, events: Sequence[Event]) -> Path:
     return path
 
 
+def write_page(path: Path, desk: TraceDesk, events: Sequence[Event]) -> Path:
+    """Write a report about ``events``; for an errand, as :func:`write`."""
+    from core.lab.report import write_report
+
+    write_report(path, full_header(desk), events)
+    return path
+
+
 def write_failed(folder: Path, desk: TraceDesk, events: Sequence[Event]) -> Path:
     """Write a run that failed, and delete the oldest of many such files."""
     stamp = datetime.datetime.now().strftime("%Y-%m-%d-%H%M%S")

@@ -21,6 +21,7 @@ COMMANDS = {
     "inspect": "say what a checkpoint is and whether a pair fits",
     "get": "fetch a model from the hub",
     "models": "list the checkpoints on this machine, and which could draft",
+    "report": "write a trace as one HTML page, or for a profiler",
     "demo": "fetch or show the demo pair",
     "doctor": "say what a bug report needs to know of this machine",
 }
