@@ -198,10 +198,13 @@ class RunStatistics:
         self._lookaheads: Counter[int] = Counter()
         self._tokens: Counter[int] = Counter()
         self._accepted_at: Counter[int] = Counter()
+        self._asked = 0  # rounds that were allowed to propose
 
     def _add(self, event: RoundFinished) -> None:
         self.counts += event.counts
         self.since_change += event.counts
+        chosen = event.auto_lookahead
+        self._asked += bool(event.settings.lookahead if chosen is None else chosen)
         self._lookaheads[event.lookahead] += 1
         self._tokens[len(event.tokens)] += 1
         for place in event.places:
@@ -212,13 +215,27 @@ class RunStatistics:
         """Accepted over tested since the settings last changed."""
         return acceptance_rate(self.since_change)
 
+    @property
+    def proposed(self) -> float | None:
+        """Rounds that proposed anything over those that were allowed to.
+
+        Since the settings last changed; prompt lookup often finds nothing.
+        """
+        proposing = self.since_change.rounds - self._lookaheads[0]
+        return ratio(proposing, self._asked)
+
+    @property
+    def deepest_place(self) -> int:
+        """The most proposals that a round has had since the settings last changed."""
+        return max(self._lookaheads, default=0)
+
     def acceptance_by_place(self) -> tuple[float | None, ...]:
         """Return, for each place, accepted there over rounds that drafted it.
 
         Since the settings last changed; element 0 is place 1. A place that no round
         reached with a judgement counts as not accepted, so the values fall.
         """
-        places = range(1, max(self._lookaheads, default=0) + 1)
+        places = range(1, self.deepest_place + 1)
         return tuple(ratio(self._accepted_at[i], self._drafting(i)) for i in places)
 
     def _drafting(self, place: int) -> int:

@@ -23,13 +23,14 @@ _SHAPES = {"o": "●", "s": "■", "t": "▼", "d": "◆"}
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How a curve is drawn: colour role, dash, and the shape of a few markers."""
+    """How a curve is drawn: colour role, dash, the shape of a few markers, steps."""
 
     name: str
     short: str
     role: str
     dash: str
     shape: str
+    stepped: bool = False
 
     def sample(self, theme: Theme, *, with_line: bool = True) -> str:
         """Return the curve's entry in a key, as rich text."""
@@ -52,7 +53,7 @@ class LaneCurve:
     def set_data(self, x: Array, y: Array) -> None:
         """Show a series, thinned to what a screen can show."""
         x, y = thin(x, y)
-        self._line.setData(x, y)
+        self._line.setData(*(_stairs(x, y) if self._look.stepped else (x, y)))
         places = np.unique(np.linspace(0, len(x) - 1, NUM_MARKERS).astype(int))
         places = places[places >= 0] if len(x) else places[:0]
         self._markers.setData(x[places], y[places])
@@ -64,6 +65,11 @@ class LaneCurve:
         self._markers.setPen(theme.pen(self._look.role))
         self._markers.setBrush(theme.brush(self._look.role))
         self._markers.setSymbol(self._look.shape)
+
+
+def _stairs(x: Array, y: Array) -> tuple[Array, Array]:
+    """Return a line that has each value from the point before to its own."""
+    return np.repeat(x, 2)[:-1], np.repeat(y, 2)[1:]
 
 
 SPECULATIVE = Look("speculative", "spec.", "accepted", "solid", "o")

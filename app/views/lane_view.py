@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
 from app.views.announce import announce
-from app.views.labels import count, seconds
+from app.views.labels import count, lookahead_word, seconds
 from app.views.lane_header import LaneHeader
 from app.views.token_view import TokenView
 from core.events import (
@@ -83,8 +83,8 @@ class LaneView(QFrame):
     def _forget(self) -> None:
         self._emitted, self._rounds, self._clock_ms = 0, 0, 0.0
         self._prefix, self._note, self._ending = "", "", ("", "")
-        self._first_k: int | None = None
-        self._k: int | None = None
+        self._first_k: str | None = None
+        self._k: str | None = None
         self._all_rounds = 0
         self.header.set_rate(None)
         self.header.set_progress(None)
@@ -128,7 +128,7 @@ class LaneView(QFrame):
     def _start(self, event: RunStarted) -> None:
         self._forget()
         self._prefix = "warm-up, not counted · " if event.warm_up else ""
-        self._first_k = self._k = event.settings.lookahead
+        self._first_k = self._k = lookahead_word(event.settings)
         self.header.set_title(self._title(self._k))
         self.header.set_line(
             f"{self._prefix}{count(len(event.prompt), 'prompt token')}"
@@ -154,7 +154,7 @@ class LaneView(QFrame):
         self._rounds = count
         self._emitted = last.position + len(last.tokens) if last else 0
         self._clock_ms = last.clock_ms if last else 0.0
-        lookahead = last.settings.lookahead if last else self._first_k
+        lookahead = lookahead_word(last.settings) if last else self._first_k
         if lookahead != self._k:
             self._k = lookahead
             self.header.set_title(self._title(lookahead))
@@ -182,7 +182,7 @@ class LaneView(QFrame):
         self.header.set_line(f"{self._progress()} · {ending}", role)
         announce(self.tokens, f"{self._progress()} · {ending}")
 
-    def _title(self, lookahead: int | None) -> str:
+    def _title(self, lookahead: str | None) -> str:
         if self.lane is Lane.PLAIN:
             return "Plain · same target"
         return "Speculative" if lookahead is None else f"Speculative · K = {lookahead}"

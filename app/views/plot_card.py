@@ -131,6 +131,7 @@ class PlotCard(QFrame):
             across, Qt.TextElideMode.ElideRight, self.plot.width() - LEFT_AXIS
         )
         self._item.setLabel("bottom", shown)
+        self.setToolTip("" if shown == across else note)
         self._item.getAxis("bottom").resizeEvent()  # or the words stay off centre
         for side in ("left", "bottom"):  # numbers on an empty axis would be invented
             self._item.getAxis(side).setStyle(showValues=not empty)

@@ -11,17 +11,19 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.theme import Theme, notifier
 from app.views.acceptance_by_place import AcceptanceByPlace
+from app.views.lookahead_plot import lookahead_plot
 from app.views.plot_card import PlotCard
 from app.views.plot_export import write_csv
+from app.views.predicted_speed import PredictedSpeed
 from app.views.round_split import round_split
 from app.views.time_per_token import time_per_token
 from app.views.tokens_per_round import TokensPerRound
 from app.views.tokens_per_second import tokens_per_second
 from core.events import Event, Lane, RaceFinished, RunFinished
 
-# One plot is drawn at a time, in turn: all five at once would hold the window up for
-# 30 ms, and drawn ten times a second they cost the worker a quarter of its tokens
-# where the kernels use every core; so each comes round every second and a half.
+# One plot is drawn at a time, in turn: all of them at once would hold the window up
+# for 40 ms, and drawn ten times a second they cost the worker a quarter of its tokens
+# where the kernels use every core; so each comes round every two seconds.
 REFRESH_MS = 300
 SCRUB_MS = 15  # while nothing runs, each plot may follow at once, one a turn
 
@@ -41,6 +43,8 @@ class PlotsPanel(QScrollArea):
             time_per_token(),
             AcceptanceByPlace(),
             TokensPerRound(),
+            PredictedSpeed(),
+            lookahead_plot(),
             tokens_per_second(),
             round_split(),
         )

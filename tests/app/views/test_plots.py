@@ -17,6 +17,7 @@ from app import theme
 from app.views.plot_menu import plot_menu, show_table
 from app.views.plots_panel import PlotsPanel
 from core.events import Lane, SettingsChanged
+from tests.core.lab.costs import step_costs
 
 pytestmark = pytest.mark.window
 AFTER = replace(SETTINGS, temperature=0.9)
@@ -144,6 +145,45 @@ def test_the_table_twin_has_the_numbers(panel, rounds, qtbot):
     dialog.reject()
 
 
+def test_predicted_speed_marks_the_present_and_the_best_lookahead(panel, rounds):
+    """Dashed beyond what was drafted; PREDICTED; the advice in words."""
+    feed(panel, [replace(started(), costs=step_costs(0.05)), *rounds])
+    shown = card(panel, "Predicted speed")
+    source = shown.source
+    found = source.predictions()
+    fastest = max(found, key=lambda p: p.speedup).lookahead
+    assert fastest > 4
+    assert source._known.getData()[0].tolist() == [0, 1, 2, 3, 4]
+    assert source._beyond.getData()[0].tolist() == list(range(4, 17))
+    assert [t.toPlainText() for t in source._texts] == ["now", "best"]
+    assert [p.x() for p in (t.pos() for t in source._texts)] == [4, fastest]
+    assert "PREDICTED" in shown._key.text()
+    assert "K &gt; 4 untried" in shown._key.text()
+    assert f"at K = {fastest}" in shown.accessibleDescription()
+    assert shown.source.table()[1][4][0] == 4
+
+
+def test_without_recorded_costs_nothing_is_predicted(panel, rounds):
+    feed(panel, [started(), *rounds])
+    shown = card(panel, "Predicted speed")
+    assert shown._empty.isVisibleTo(shown)
+    assert "PREDICTED" not in shown._key.text()
+
+
+def test_an_automatic_lookahead_is_a_stepped_line(panel, rounds):
+    chosen = [4, 6, 0]
+    feed(panel, [started()])
+    feed(
+        panel,
+        [replace(r, auto_lookahead=k) for r, k in zip(rounds, chosen, strict=False)],
+    )
+    line = card(panel, "K and accepted").source._curves[0]._line
+    x, y = line.getData()
+    assert y.tolist() == [4, 6, 6, 0, 0]
+    assert x[0] == x[1]
+    assert x[2] == x[3]
+
+
 def test_a_new_run_starts_over(panel, rounds):
     feed(panel, changed_at(rounds, 9))
     feed(panel, [replace(started(), run_id="s")])
@@ -225,7 +265,7 @@ def test_a_refresh_stays_cheap_over_five_thousand_tokens(panel, capsys):
             times.append(1000 * (time.process_time() - start))
     with capsys.disabled():
         print(  # noqa: T201 (a measured cost is worth reading)
-            f"\nfive plots, 5,000 tokens: median {statistics.median(times):.1f} ms, "
+            f"\nseven plots, 5,000 tokens: median {statistics.median(times):.1f} ms, "
             f"last {statistics.median(times[-10:]):.1f}, worst {max(times):.1f}"
         )
     line = card(panel, "Time per token").source._curves[0]._line

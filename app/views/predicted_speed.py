@@ -1,0 +1,190 @@
+"""What each K should bring at the acceptance so far and the costs measured at load."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyqtgraph as pg
+from PySide6.QtCore import Qt
+
+from app.fonts import text_font
+from app.series import SteadyRange
+from app.theme import Theme
+from app.views.counted_rounds import CountedRounds
+from app.views.plot_source import Table
+from core.config import MAX_LOOKAHEAD, DecodingConfig
+from core.events import Event, Lane, RoundFinished, RunStarted, StepCosts
+from core.lab.advice import advise
+from core.lab.cost_model import Prediction, best, by_place, curve
+
+EVERY = 2  # a number under every second K: 17 of them would touch
+TOUCHING = 3  # K apart at which "now" and "best" would run into each other
+
+
+class PredictedSpeed:
+    """A PlotSource: tokens per second by K; PREDICTED, and dashed where untried."""
+
+    title, unit, across = "Predicted speed", "tok/s", "K"
+    empty = "nothing tested yet"
+
+    def attach(self, plot: pg.PlotItem) -> None:
+        """Create the items once."""
+        self._plot = plot
+        self.rounds = CountedRounds()
+        self._known = pg.PlotDataItem(antialias=True)
+        self._beyond = pg.PlotDataItem(antialias=True)
+        self._marks = pg.ScatterPlotItem(size=9)
+        self._texts = [pg.TextItem(anchor=(0.5, 1.1)) for _ in range(2)]
+        self._top = SteadyRange(1.0)
+        for item in (self._known, self._beyond, self._marks):
+            plot.addItem(item)
+        for text in self._texts:
+            plot.addItem(text, ignoreBounds=True)
+        ticks = [(k, str(k)) for k in range(0, MAX_LOOKAHEAD + 1, EVERY)]
+        plot.getAxis("bottom").setTicks([ticks])
+        plot.getViewBox().setXRange(-0.5, MAX_LOOKAHEAD + 0.5, padding=0)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._costs: StepCosts | None = None
+        self._settings = DecodingConfig()
+        self._now = 0
+
+    def on_event(self, event: Event) -> bool:
+        """Take in an event of the speculative lane."""
+        changed = self.rounds.on_event(event)
+        if changed and isinstance(event, RunStarted):
+            self._costs, self._settings = event.costs, event.settings
+            self._now = event.settings.lookahead
+        elif changed and isinstance(event, RoundFinished):
+            chosen = event.auto_lookahead
+            self._settings = event.settings
+            self._now = event.settings.lookahead if chosen is None else chosen
+        return changed
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self.rounds.clear()
+        self._top.reset()
+        self._forget()
+
+    def show_rounds(self, shown: Mapping[Lane, int]) -> None:
+        """Predict from the first rounds only."""
+        self.rounds.show_rounds(shown)
+
+    def predictions(self) -> tuple[Prediction, ...]:
+        """Return what each K should bring; empty where too little is known."""
+        counted = self.rounds.statistics
+        acceptance = by_place(
+            counted.acceptance_by_place(),
+            counted.acceptance_rate,
+            1.0 if counted.proposed is None else counted.proposed,
+        )
+        if self._costs is None or acceptance is None:
+            return ()
+        return curve(self._costs, acceptance, greedy=self._greedy)
+
+    @property
+    def _greedy(self) -> bool:
+        return self._settings.temperature == 0
+
+    def draw(self) -> None:
+        """Put the curve, the present and the best K into the items."""
+        found = self.predictions()
+        tried = self.rounds.statistics.deepest_place
+        rates = np.array([1000 / p.ms_per_token for p in found])
+        lookaheads = np.arange(len(rates), dtype=float)
+        self._known.setData(lookaheads[: tried + 1], rates[: tried + 1])
+        self._beyond.setData(lookaheads[tried:], rates[tried:])
+        self._mark(rates, best(found).lookahead if found else None)
+        highest = float(rates.max()) if len(rates) else 0.0
+        top = self._top.fit(1.25 * highest)
+        self._plot.getViewBox().setYRange(0, top, padding=0)
+
+    def _mark(self, rates: np.ndarray, top: int | None) -> None:
+        """Mark the present and the best K; one mark where they are the same."""
+        words: dict[int, str] = {}
+        if top is not None:
+            words = {self._now: "now", top: "best"}
+            if top == self._now:
+                words = {top: "now = best"}
+        self._marks.setData(list(words), [float(rates[k]) for k in words])
+        close = len(words) == 2 and max(words) - min(words) <= TOUCHING
+        for text, (k, word) in zip(self._texts, words.items(), strict=False):
+            text.setText(word)
+            text.setPos(k, float(rates[k]))
+            aside = 0.9 if k == min(words) else 0.1  # away from its neighbour
+            text.setAnchor((aside if close else 0.5, 1.1))
+        for i, text in enumerate(self._texts):
+            text.setVisible(i < len(words))
+
+    def restyle(self, theme: Theme) -> None:
+        """Take the theme's colours."""
+        self._known.setPen(theme.pen("accepted"))
+        self._beyond.setPen(theme.pen("accepted", Qt.PenStyle.DashLine))
+        self._marks.setPen(theme.pen("accepted"))
+        self._marks.setBrush(theme.brush("accepted"))
+        for text in self._texts:
+            text.setColor(theme.color("text"))
+            text.setFont(text_font("small"))
+
+    def mark_round(self, lane: Lane | None, round_index: int) -> None:
+        """Light nothing: the curve is of all rounds."""
+
+    def round_at(self, x: float) -> tuple[Lane, int] | None:
+        """Return no round: a point is of a K."""
+        return None
+
+    def is_empty(self) -> bool:
+        """Return whether nothing can be predicted yet."""
+        return not self.predictions()
+
+    def key(self, theme: Theme) -> str:
+        """Return that these numbers are predicted, and what is dashed."""
+        if self.is_empty():
+            return ""
+        tried = self.rounds.statistics.deepest_place
+        color = theme.color("accepted", "line").name()
+        dashed = f'<span style="color:{color}">╌</span>&thinsp;K &gt; {tried} untried'
+        return f"PREDICTED{'' if tried == MAX_LOOKAHEAD else '&nbsp; ' + dashed}"
+
+    def note(self) -> str:
+        """Return the advice that follows, or since when is counted."""
+        return self.advice() or self.rounds.since
+
+    def advice(self) -> str:
+        """Return one sentence on what to do; empty while too little is known."""
+        counted = self.rounds.statistics
+        if self._costs is None or self._settings.auto_lookahead:
+            return ""
+        return advise(
+            counted.acceptance_by_place(),
+            counted.acceptance_rate,
+            counted.since_change.rounds,
+            self._now,
+            self._costs,
+            greedy=self._greedy,
+            proposed=1.0 if counted.proposed is None else counted.proposed,
+        )
+
+    def table(self) -> Table:
+        """Return K, tokens per second, tokens a round, milliseconds a round."""
+        rows: list[tuple[object, ...]] = [
+            (p.lookahead, 1000 / p.ms_per_token, p.tokens, p.round_ms, p.speedup)
+            for p in self.predictions()
+        ]
+        names = ("K", "tokens/s PREDICTED", "tokens a round", "ms a round", "speed-up")
+        return names, rows
+
+    def summary(self) -> str:
+        """Return the present and the best K in words."""
+        found = self.predictions()
+        if not found:
+            return self.empty
+        first, top = found[self._now], best(found)
+        return (
+            f"predicted {1000 / first.ms_per_token:.1f} tokens per second at K = "
+            f"{self._now}, best {1000 / top.ms_per_token:.1f} at K = {top.lookahead}. "
+            f"{self.advice()}"
+        ).strip()
