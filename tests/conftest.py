@@ -54,9 +54,14 @@ def _garbage_in_the_main_thread(request):
     if not request.node.get_closest_marker("window"):
         yield
         return
+    from PySide6.QtCore import QCoreApplication, QEvent
+
     gc.disable()
     yield
+    # Without a running event loop, dropped widgets would live on and be restyled.
+    QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
+    gc.freeze()
     gc.enable()
 
 
