@@ -39,7 +39,7 @@ class CheckpointDetails(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("What it is")
         self.name, self.verdict, self.sentence = QLabel(), QLabel(), muted()
-        self.fetch, self.cancel = QPushButton("Fetch"), QPushButton("Cancel")
+        self.fetch, self.cancel = QPushButton("Fetch"), QPushButton("Stop fetching")
         self.bar, self.arrived = QProgressBar(), muted()
         self.facts = QGridLayout()
         self._place()
@@ -77,9 +77,7 @@ class CheckpointDetails(QScrollArea):
         self.bar.setRange(0, 1000 if known else 0)
         if known:
             self.bar.setValue(round(1000 * (progress.fraction or 0.0)))
-        self.arrived.setText(
-            " · ".join(filter(None, (progress.stage, progress.detail)))
-        )
+        self.arrived.setText(progress.detail if known else progress.stage)
 
     def show_failure(self, sentence: str) -> None:
         """Say why the hub did not give what was asked."""

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QComboBox,
     QDialog,
     QFileDialog,
-    QHeaderView,
     QLineEdit,
     QPushButton,
     QSplitter,
-    QTreeView,
     QWidget,
 )
 
 from app.dialogs.checkpoint_details import CheckpointDetails
 from app.hub_desk import HubDesk
-from app.item_models.pick_tree import PICK, PickTree, Searched, is_wide
 from app.panels.parts import column_in, muted, row_in, set_label_role
 from app.picks import Pick
+from app.views.pick_view import PickView
 from core.events import LoadProgress
 
 SIZE = QSize(940, 600)
-CHARACTERS = (60, 44)  # widths below which architecture, then parameters are left out
 LARGEST = (
     ("Any size", ""),
     ("Up to 0.5 B", "500M"),
@@ -58,12 +54,12 @@ class CheckpointPicker(QDialog):
         self.places = places
         self.search, self.largest = QLineEdit(), QComboBox()
         self.again, self.hub = QPushButton("Look again"), QPushButton("Search the hub")
-        self.tree, self.details, self.status = QTreeView(), CheckpointDetails(), muted()
+        self.tree, self.details, self.status = PickView(), CheckpointDetails(), muted()
         self.add_folder = QPushButton("Add folder…")
         self.add_file = QPushButton("Add GGUF file…")
         self.remove = QPushButton("Remove place")
         self.choose, self.cancel = QPushButton("Choose"), QPushButton("Cancel")
-        self._model, self._shown, self._wanted = PickTree(), Searched(), ""
+        self._wanted = ""
         self._desk = HubDesk(self)
         self._dress()
         self._place()
@@ -75,9 +71,7 @@ class CheckpointPicker(QDialog):
 
     def pick(self) -> Pick | None:
         """Return the entry in focus."""
-        index = self.tree.currentIndex().siblingAtColumn(0)
-        found = index.data(PICK) if index.isValid() else None
-        return found if isinstance(found, Pick) else None
+        return self.tree.pick()
 
     @Slot(object)
     def show_picks(self, picks: tuple[Pick, ...]) -> None:
@@ -86,7 +80,7 @@ class CheckpointPicker(QDialog):
         set_label_role(self.status, "muted", f"{usable} of {len(picks)} can be chosen")
         keep = self._wanted or getattr(self.pick(), "reference", "")
         self._wanted = ""
-        self._model.show_local(picks)
+        self.tree.picks.show_local(picks)
         self._after_filling(keep)
 
     @Slot(str)
@@ -98,13 +92,6 @@ class CheckpointPicker(QDialog):
         """Leave; a transfer ends, what has arrived stays."""
         self._desk.close()
         super().done(result)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep room for names: what a narrow list leaves out stands beside it."""
-        super().resizeEvent(event)
-        width = self.tree.width() / max(1, self.fontMetrics().averageCharWidth())
-        for column, least in enumerate(CHARACTERS, start=1):
-            self.tree.setColumnHidden(column, width < least)
 
     # Building ---------------------------------------------------------------------
 
@@ -118,19 +105,6 @@ class CheckpointPicker(QDialog):
         self.hub.setAccessibleDescription("Asks the network, for what is typed.")
         self.remove.setAccessibleDescription("Forget the folder or file of this entry.")
         self.choose.setProperty("primary", True)
-        self._shown.setSourceModel(self._model)
-        self.tree.setModel(self._shown)
-        self.tree.setAccessibleName("Checkpoints")
-        self.tree.setUniformRowHeights(True)
-        self.tree.setIndentation(14)
-        self.tree.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.tree.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        self.tree.setAllColumnsShowFocus(True)
-        header = self.tree.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
-        self.tree.setMinimumWidth(260)
         self.details.setMinimumWidth(220)
 
     def _place(self) -> None:
@@ -185,7 +159,7 @@ class CheckpointPicker(QDialog):
 
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:
-        self._shown.search(text)
+        self.tree.search(text)
         self._after_filling("")
 
     @Slot()
@@ -256,7 +230,7 @@ class CheckpointPicker(QDialog):
     def _on_hub_found(self, picks: tuple[Pick, ...]) -> None:
         text = f"The hub names {len(picks)} models" if picks else NONE_FOUND
         set_label_role(self.status, "muted", text)
-        self._model.show_hub(picks)
+        self.tree.picks.show_hub(picks)
         self._after_filling(picks[0].reference if picks else "")
 
     @Slot(str, str)
@@ -281,7 +255,7 @@ class CheckpointPicker(QDialog):
     def _on_fetched(self, reference: str) -> None:
         self.details.show_progress(None)
         self._wanted = reference
-        self._model.show_hub(())
+        self.tree.picks.show_hub(())
         self.search.clear()
         self._on_again_clicked()
 
@@ -299,28 +273,5 @@ class CheckpointPicker(QDialog):
             self.details.show_failure(sentence)
 
     def _after_filling(self, keep: str) -> None:
-        """Unfold everything and go to ``keep``, or to the first that can be chosen."""
-        self.tree.expandAll()
-        rows = self._entries()
-        self._span(rows)
-        kept = [i for i in rows if i.data(PICK).reference == keep]
-        usable = [i for i in rows if i.data(PICK).usable]
-        best = next(iter((*kept, *usable, *rows)), QModelIndex())
-        self.tree.setCurrentIndex(best)
-        self._on_current_changed(best)
-
-    def _span(self, rows: list[QModelIndex]) -> None:
-        """Give headings, and entries that only have a reason, the whole width."""
-        for row in range(self._shown.rowCount()):
-            self.tree.setFirstColumnSpanned(row, QModelIndex(), True)
-        for index in rows:
-            wide = is_wide(index.data(PICK))
-            self.tree.setFirstColumnSpanned(index.row(), index.parent(), wide)
-
-    def _entries(self) -> list[QModelIndex]:
-        parents = [self._shown.index(r, 0) for r in range(self._shown.rowCount())]
-        return [
-            self._shown.index(row, 0, parent)
-            for parent in parents
-            for row in range(self._shown.rowCount(parent))
-        ]
+        self.tree.unfold(keep)
+        self._on_current_changed(self.tree.currentIndex())

@@ -44,11 +44,11 @@ def picker(qtbot):
 
 
 def names(dialog) -> list[str]:
-    return [index.data(PICK).name for index in dialog._entries()]
+    return [index.data(PICK).name for index in dialog.tree.entries()]
 
 
 def go_to(dialog, name: str) -> None:
-    found = next(i for i in dialog._entries() if i.data(PICK).name == name)
+    found = next(i for i in dialog.tree.entries() if i.data(PICK).name == name)
     dialog.tree.setCurrentIndex(found)
 
 
