@@ -235,11 +235,13 @@ def test_appending_stays_cheap_over_five_thousand_tokens(view, rejected, capsys)
     times = []
     for event in rounds_of([" word", " and", "s", ",", " more"] * 1000):
         view.add_round(event)
+        if event.round_index % 10:
+            continue  # a frame shows all that came since the last one
         start = time.process_time()
         view.flush()
         view.viewport().repaint()
         times.append(1000 * (time.process_time() - start))
-    late = times[-300:]
+    late = times[-30:]
     with capsys.disabled():
         print(  # noqa: T201 (a measured cost is worth reading)
             f"\n5,000 tokens, rejected {rejected}: a frame takes "
