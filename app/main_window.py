@@ -13,6 +13,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.decode_page import DecodePage
+from app.draft_desk import DraftDesk
 from app.errands import Errands
 from app.generation_worker import Failure
 from app.help_desk import HelpDesk
@@ -110,6 +111,7 @@ class MainWindow(QMainWindow):
         self.lab_desk = LabDesk(
             self.lab, self.page, controller, self.pair_desk, self.run_desk
         )
+        self.draft_desk = DraftDesk(self.page.pair, controller, self)
         self.help_desk = HelpDesk(self, errands)
         self.prompt_desk = PromptDesk(self.page.prompt, controller, errands, self)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
@@ -214,7 +216,8 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def _on_finding(self, finding: Finding) -> None:
-        self._status.say(self.lab.on_finding(finding))
+        said = self.lab.on_finding(finding) or self.draft_desk.on_finding(finding)
+        self._status.say(said)
 
     @Slot()
     def _on_drained(self) -> None:
@@ -384,6 +387,7 @@ class MainWindow(QMainWindow):
             "step": self.run_desk.step,
             "stop": self._controller.stop,
             "load": self.run_desk.load_pair,
+            "make_draft": self.draft_desk.open,
             "choose_target": self.pair_desk.picker.open_for_target,
             "choose_draft": self.pair_desk.picker.open_for_draft,
             "earlier_round": self._on_earlier_round,

@@ -18,6 +18,7 @@ from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
 from app.generation_worker import Failure, GenerationWorker, Job
 from core.config import DecodingConfig, DecodingRequest, PairConfig
 from core.control import Control
+from core.distillation.plan import DistillPlan
 from core.events import Event, LoadProgress, PairLoaded, RaceStarted, RunStarted
 from core.session import Session
 
@@ -184,6 +185,11 @@ class RunController(QObject):
         loaded = self._loading(pair, lambda control: job(self._session, control))
         self._begin(pair, loaded, lab=True, config=config)
 
+    def make_draft(self, plan: DistillPlan) -> None:
+        """Make a draft; the pair in memory stays."""
+        self._racing = False
+        self._begin(None, lambda control: self._session.distill(plan, control))
+
     def fetch_demo(self, file: str = "") -> None:
         """Fetch the demo target, or make it from ``file``."""
         self._racing = False
@@ -246,7 +252,7 @@ class RunController(QObject):
     def _begin(
         self,
         pair: PairConfig | None,
-        events: Callable[[Control], Iterator[Event]],
+        events: Callable[[Control], Iterator[Event | Finding]],
         request: DecodingRequest | None = None,
         stepwise: bool = False,
         *,

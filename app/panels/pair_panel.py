@@ -10,7 +10,9 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QWidget
 from app.item_models.checkpoint_list import CheckpointList, Choice
 from app.pair_outlook import PairOutlook
 from app.panels.parts import (
+    GAP,
     ElidedCombo,
+    LinkButton,
     Meter,
     NameLabel,
     column_in,
@@ -30,6 +32,8 @@ FIT_SIGNS: dict[bool | None, tuple[str, str]] = {
     None: ("muted", ""),
 }
 LOCKED = "The pair waits for the next run."
+MAKE_DRAFT = "Make a draft for this target…"
+LINK_PADDING = 4
 TIGHT = 0.9  # share of the free memory above which the bar warns
 
 
@@ -39,11 +43,13 @@ class PairPanel(QWidget):
     Signals:
         changed: the PairConfig that is chosen now.
         path_asked: True for the target (else the draft), and the Ask.
+        make_draft_asked: for the target that is chosen.
         loaded: the PairConfig that is in memory now.
     """
 
     changed = Signal(object)
     path_asked = Signal(bool, object)
+    make_draft_asked = Signal()
     loaded = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -52,6 +58,7 @@ class PairPanel(QWidget):
         self.device = ElidedCombo("Device and number format")
         self.verdict, self.memory, self.meter = QLabel(), muted(), Meter()
         self.notes = muted()
+        self.make_draft = LinkButton(MAKE_DRAFT)
         self._targets, self._drafters = CheckpointList(), CheckpointList()
         self._chosen: dict[QComboBox, Choice] = {}
         self._filling = False
@@ -173,6 +180,11 @@ class PairPanel(QWidget):
         self.said.setLayout(said)
         column.addWidget(self.said)
         self.said.hide()
+        making = row_in(spacing=GAP - LINK_PADDING)
+        making.addWidget(NameLabel(""))
+        making.addWidget(self.make_draft)
+        making.addStretch(1)
+        column.addLayout(making)
         column.addLayout(_row("Device", self.device))
         self.needs = QWidget()
         needs = column_in(self.needs, spacing=4)
@@ -183,6 +195,7 @@ class PairPanel(QWidget):
 
     def _wire(self) -> None:
         self.target.activated.connect(self._on_target_activated)
+        self.make_draft.clicked.connect(self.make_draft_asked)
         self.drafter.activated.connect(self._on_drafter_activated)
         self.device.currentIndexChanged.connect(self._on_place_changed)
 

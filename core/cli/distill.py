@@ -12,12 +12,12 @@ from core.cli.work import Progress, interruptible
 from core.codec import encode
 from core.config import ModelConfig
 from core.control import Control
+from core.distillation import words
 from core.distillation.plan import (
     SIZES,
     DistillFinished,
     DistillPlan,
     DistillProgress,
-    DraftFigures,
 )
 from core.events import LoadProgress
 from core.session import Session
@@ -106,9 +106,9 @@ class _Teller:
         now, measured = time.monotonic(), event.acceptance is not None
         due = event.stage != self._stage or now - self._said_at > _SAY_EVERY_S
         if self._live:
-            print(f"\r\x1b[K{line(event)}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{words.line(event)}", end="", file=sys.stderr, flush=True)
         elif due or measured:
-            print(line(event), file=sys.stderr, flush=True)
+            print(words.line(event), file=sys.stderr, flush=True)
             self._stage, self._said_at = event.stage, now
 
     def clear(self) -> None:
@@ -116,65 +116,15 @@ class _Teller:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-def line(event: DistillProgress) -> str:
-    """Return one progress as a line."""
-    parts = [str(event.stage)]
-    if event.fraction is not None:
-        parts[0] += f" {event.fraction:.0%}"
-    if event.tokens:
-        parts.append(f"{event.tokens:,} tokens")
-    if event.loss is not None:
-        parts.append(f"loss {event.loss:.3f}")
-    if event.acceptance is not None:
-        parts.append(f"expected acceptance {output.share(event.acceptance)}")
-    if event.detail:
-        parts.append(event.detail)
-    if event.seconds_left is not None:
-        parts.append(f"{time_left(event.seconds_left)} left")
-    return " · ".join(parts)
-
-
-def time_left(seconds: float) -> str:
-    """Return a time as people read it, for example ``1 h 05 min`` or ``40 s``."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    return f"{minutes // 60} h {minutes % 60:02} min"
-
-
 def _lines(finished: DistillFinished) -> list[str]:
+    lines = words.outcome(finished)
     if not finished.folder:
-        return [
-            f"No draft yet; {finished.tokens:,} tokens of the target's text are kept. "
-            "--resume goes on."
-        ]
-    lines = [
-        f"The draft is in {finished.folder}: {finished.tokens:,} tokens, "
-        f"{time_left(finished.seconds)}, expected acceptance "
-        f"{output.share(finished.acceptance)} (held-out texts)"
+        return [*lines, "--resume goes on."]
+    lines.insert(0, f"The draft is in {finished.folder}.")
+    kinds = finished.figures.kinds if finished.figures else ()
+    return lines + [
+        f"  {kind.kind:<12} T = {kind.temperature:g}  acceptance "
+        f"{words.share(kind.acceptance):>7}  tokens per round "
+        f"{words.number(kind.tokens_per_round)}  speed-up {words.number(kind.speedup)}"
+        for kind in kinds
     ]
-    return lines + (_figure_lines(finished.figures) if finished.figures else [])
-
-
-def _figure_lines(figures: DraftFigures) -> list[str]:
-    lines = [
-        f"c = {figures.cost_ratio:.3f} ({figures.draft_ms:.2f} ms over "
-        f"{figures.target_ms:.2f} ms a step), MEASURED at K = {figures.lookahead}"
-    ]
-    for speed in figures.speeds:
-        lines.append(
-            f"T = {speed.temperature:g}: acceptance {output.share(speed.acceptance)}, "
-            f"{output.number(speed.tokens_per_round)} tokens per round, speed-up "
-            f"predicted {output.number(speed.predicted)}, measured "
-            f"{output.number(speed.measured)}"
-        )
-    for kind in figures.kinds:
-        lines.append(
-            f"  {kind.kind:<12} T = {kind.temperature:g}  acceptance "
-            f"{output.share(kind.acceptance):>7}  tokens per round "
-            f"{output.number(kind.tokens_per_round)}  speed-up "
-            f"{output.number(kind.speedup)}"
-        )
-    return lines

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.codec import encode
 from core.distillation.plan import DraftFigures, KindFigures
+from core.distillation.words import number, share
 
 MACHINE_CARD = "draftrace.json"
 PEOPLES_CARD = "README.md"
@@ -86,7 +87,7 @@ def _figures(card: DraftCard) -> Iterator[str]:
     yield from ("## Figures", "")
     yield (
         "Expected acceptance on held-out texts of the target (mean of the sums of "
-        f"min(draft, target)): {_share(card.expected_acceptance)}."
+        f"min(draft, target)): {share(card.expected_acceptance)}."
     )
     yield ""
     figures = card.figures
@@ -103,8 +104,8 @@ def _figures(card: DraftCard) -> Iterator[str]:
     yield ""
     rows = [
         (
-            f"{s.temperature:g}", _share(s.acceptance), _number(s.tokens_per_round),
-            _number(s.predicted), _number(s.measured),
+            f"{s.temperature:g}", share(s.acceptance), number(s.tokens_per_round),
+            number(s.predicted), number(s.measured),
         )
         for s in figures.speeds
     ]  # fmt: skip
@@ -121,9 +122,9 @@ def _kind_row(kind: KindFigures) -> tuple[str, ...]:
         kind.kind,
         f"{kind.temperature:g}",
         str(kind.prompts),
-        _share(kind.acceptance),
-        _number(kind.tokens_per_round),
-        _number(kind.speedup),
+        share(kind.acceptance),
+        number(kind.tokens_per_round),
+        number(kind.speedup),
     )
 
 
@@ -147,11 +148,3 @@ def _table(title: str, heads: tuple[str, ...], rows: Any) -> Iterator[str]:
     for row in rows:
         yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
     yield ""
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f} %"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"

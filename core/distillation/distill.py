@@ -173,8 +173,9 @@ class _Sitting:
 
     def _teach(self, teaching: Teaching) -> Events:
         self._watch.start()
+        tokens = 0
         for report in teaching.teach(self._stopped):
-            seen = report.judgement
+            seen, tokens = report.judgement, report.tokens
             if seen is not None or self._may_tell():
                 found = seen.acceptance if seen is not None else None
                 detail = f"step {report.step:,}"
@@ -185,9 +186,7 @@ class _Sitting:
         if teaching.judgement is not None:
             self._acceptance = teaching.judgement.acceptance
             end = f"judged on {teaching.judgement.tokens:,} held-out tokens"
-            yield self._progress(
-                Stage.TRAINING, self._tokens, None, self._acceptance, end
-            )
+            yield self._progress(Stage.TRAINING, tokens, None, self._acceptance, end)
 
     def _export(self, teaching: Teaching, tokenizer: object) -> None:
         made = self._place.work / "export"

@@ -59,6 +59,11 @@ class DraftFolder:
         made.rmdir()
 
 
+def is_begun(root: Path) -> bool:
+    """Return whether a distillation in ``root`` could be gone on with."""
+    return (DraftFolder(root.expanduser()).work / _BEGUN).is_file()
+
+
 def check_out(plan: DistillPlan) -> DraftFolder:
     """Return the folder of ``plan``, in which nothing will be overwritten.
 
