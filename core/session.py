@@ -317,6 +317,42 @@ class Session:
                 )
                 yield from bench.events()
 
+    def bench_random(
+        self,
+        shapes: tuple[str, str],
+        model: ModelConfig,
+        settings: DecodingConfig,
+        control: Control,
+        *,
+        repeats: int = 5,
+    ) -> Iterator[LoadProgress | BenchResult]:
+        """Measure a pair of real shapes with random weights; see :meth:`bench`.
+
+        Args:
+            shapes: of target and draft, as ``core.lab.random_models`` names them.
+            model: device and dtype of both.
+            settings: of all decodings.
+            control: stops it.
+            repeats: counted repeats.
+
+        Raises:
+            CoreError: for a shape, device or dtype that is not there, or no room.
+        """
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a bench", control.should_stop) as held:
+            if held:
+                yield LoadProgress("Making random weights")
+                from core.lab.bench_setup import random_bench
+
+                bench = random_bench(
+                    *shapes,
+                    model,
+                    settings,
+                    repeats=repeats,
+                    should_stop=control.should_stop,
+                )
+                yield from bench.events()
+
     def sweep(
         self,
         plan: SweepPlan,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from core.cli import CANCELLED, DONE, output
 from core.cli.options import (
@@ -14,10 +15,14 @@ from core.cli.options import (
     pair_from,
 )
 from core.cli.work import interruptible, load
+from core.config import DecodingConfig, ModelConfig
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import LoadProgress
 from core.session import Session
+
+if TYPE_CHECKING:
+    from core.lab.bench import BenchResult
 
 MAX_REPEATS = 100
 
@@ -28,6 +33,12 @@ def parser(name: str) -> argparse.ArgumentParser:
     add_pair_options(made)
     add_decoding_options(made)
     made.add_argument("--kind", help="prompts of this kind only, such as repetition")
+    made.add_argument(
+        "--random",
+        nargs=2,
+        metavar=("TARGET", "DRAFT"),
+        help="shapes with random weights in place of a pair, such as 8b 1b",
+    )
     made.add_argument("--repeats", type=int, default=5, help="counted repeats (1-100)")
     made.add_argument("--json", action="store_true", help="print one JSON object")
     return made
@@ -39,13 +50,10 @@ def main(options: argparse.Namespace) -> int:
         raise ConfigurationError(
             f"--repeats is {options.repeats}; choose 1 to {MAX_REPEATS}."
         )
-    settings, pair, found = config_from(options), pair_from(options), None
-    session, control = Session(), Control(settings)
+    settings, found = config_from(options), None
+    control = Control(settings)
     with interruptible(control):
-        load(session, pair, control, allow_download=options.demo)
-        for event in session.bench(
-            settings, control, kind=options.kind, repeats=options.repeats
-        ):
+        for event in _events(options, settings, control):
             if isinstance(event, LoadProgress):
                 print(event.stage, file=sys.stderr)
             else:
@@ -60,6 +68,18 @@ def main(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(facts)))
     return DONE
+
+
+def _events(
+    options: argparse.Namespace, settings: DecodingConfig, control: Control
+) -> Iterator[LoadProgress | BenchResult]:
+    session, repeats = Session(), options.repeats
+    if options.random:
+        model = ModelConfig("random", options.device, options.dtype)
+        shapes = tuple(options.random)
+        return session.bench_random(shapes, model, settings, control, repeats=repeats)
+    load(session, pair_from(options), control, allow_download=options.demo)
+    return session.bench(settings, control, kind=options.kind, repeats=repeats)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any
 
 from core.checkpoints.devices import place
 from core.checkpoints.loading import LoadedModel
 from core.checkpoints.weights import read_weights
-from core.config import DecodingConfig, DecodingRequest, PairConfig
+from core.config import DecodingConfig, DecodingRequest, ModelConfig, PairConfig
 from core.decoding.prompting import encode_prompt
+from core.drafters.draft_model import DraftModel
 from core.drafters.protocol import Drafter
 from core.errors import ConfigurationError
 from core.lab.bench import Bench, Ids
 from core.lab.contenders import Contender, Ours, Theirs
+from core.lab.random_models import random_pair
 from core.machine import describe_machine
 from core.prompts import Prompt, library
 
+_RANDOM_PROMPT = 64  # ids
 NewDrafter = Callable[[int, Any], Drafter]
 
 
@@ -68,6 +72,63 @@ def new_bench(
     )
 
 
+def random_bench(
+    target: str,
+    draft: str,
+    config: ModelConfig,
+    settings: DecodingConfig,
+    *,
+    repeats: int,
+    should_stop: Callable[[], bool],
+) -> Bench:
+    """Return a bench of a pair of real shapes with random weights.
+
+    What the models say is noise, so that acceptance is next to nothing and all texts
+    run to their limit: steps, round overhead and plain rates are what it tells.
+
+    Args:
+        target: its shape, one of ``random_models.SHAPES``.
+        draft: its shape.
+        config: device and dtype.
+        settings: of all decodings.
+        repeats: counted repeats.
+        should_stop: asked between decodings.
+
+    Raises:
+        ConfigurationError: for a shape, device or dtype that is not there.
+        DeviceMemoryError: if a model does not fit.
+    """
+    ours, drafts, modules = random_pair(target, draft, place(config))
+    module, assistant = (
+        modules["target"],
+        _assistant(modules["draft"], settings.lookahead),
+    )
+    prompts = [
+        tuple(Random(seed).choices(range(ours.vocabulary_size), k=_RANDOM_PROMPT))
+        for seed in range(4)
+    ]
+    return Bench(
+        target=ours.model,
+        draft=drafts.model,
+        contenders={
+            "ours plain": Ours(ours),
+            "ours speculative": Ours(
+                ours,
+                lambda room, model: DraftModel(model, room, ours.vocabulary_size),
+                drafts,
+            ),
+            "transformers plain": Theirs(module, ()),
+            "transformers speculative": Theirs(module, (), assistant_model=assistant),
+        },
+        timed=prompts[:2],
+        others=prompts[2:],
+        settings=settings,
+        repeats=repeats,
+        machine=describe_machine(ours.device),
+        should_stop=should_stop,
+    )
+
+
 def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
     """Return the first of each kind to be timed, and the second for the prediction."""
     kinds = {prompt.kind: None for prompt in library()}
@@ -94,8 +155,12 @@ def _ways(
     if draft is None or pair.draft is None:
         return {"prompt_lookup_num_tokens": lookahead}
     assistant = read_weights(draft.facts, place(pair.draft))
-    config = assistant.generation_config
+    return {"assistant_model": _assistant(assistant, lookahead)}
+
+
+def _assistant(module: Any, lookahead: int) -> Any:
+    config = module.generation_config
     config.num_assistant_tokens = lookahead
     config.num_assistant_tokens_schedule = "constant"
     config.assistant_confidence_threshold = 0.0
-    return {"assistant_model": assistant}
+    return module

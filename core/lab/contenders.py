@@ -120,14 +120,14 @@ class Theirs:
         sampling: dict[str, Any] = {"do_sample": settings.temperature > 0}
         if settings.temperature > 0:
             sampling |= {"temperature": settings.temperature, "top_k": 0}
-        prompt = torch.tensor([ids])
+        prompt = torch.tensor([ids], device=self._module.device)
         with torch.inference_mode():
             out = self._module.generate(
                 prompt,
                 attention_mask=torch.ones_like(prompt),
                 max_new_tokens=settings.max_new_tokens,
-                eos_token_id=list(self._eos_ids),
-                pad_token_id=self._eos_ids[0],
+                eos_token_id=list(self._eos_ids) or None,
+                pad_token_id=next(iter(self._eos_ids), 0),
                 stopping_criteria=StoppingCriteriaList([stamps]),
                 **sampling,
                 **self._ways,
@@ -145,7 +145,9 @@ class _Stamps(StoppingCriteria):
     def __call__(self, input_ids: Any, scores: Any, **kwargs: Any) -> Any:
         self.taken.append((wall_ms(), input_ids.shape[-1] - self._length))
         self._length = input_ids.shape[-1]
-        return torch.zeros(input_ids.shape[0], dtype=torch.bool)
+        return torch.zeros(
+            input_ids.shape[0], dtype=torch.bool, device=input_ids.device
+        )
 
 
 def _rate(stamps: list[tuple[float, int]]) -> float | None:
