@@ -33,8 +33,9 @@ class NumberedBars:
         self._bars.setOpts(x=xs, height=heights, width=WIDTH, **self._colors(xs))
         while len(self._texts) < len(texts):
             self._texts.append(self._new_text())
+        step = _step(len(texts))  # numbers on neighbours would run together
         for i, item in enumerate(self._texts):
-            item.setVisible(i < len(texts))
+            item.setVisible(i < len(texts) and i % step == 0)
             if i < len(texts):
                 if item.toPlainText() != texts[i]:
                     item.setText(texts[i])
@@ -88,6 +89,10 @@ class NumberedBars:
         if xs == self._ticks:
             return
         self._ticks = xs
-        step = 1 if len(xs) <= 9 else 2
-        ticks = [(x, str(x)) for x in xs[::step]]
+        ticks = [(x, str(x)) for x in xs[:: _step(len(xs))]]
         self._plot.getAxis("bottom").setTicks([ticks])
+
+
+def _step(bars: int) -> int:
+    """Return 1 where every bar has room for a number, else 2."""
+    return 1 if bars <= 9 else 2

@@ -22,7 +22,7 @@ from app.views.tokens_per_second import tokens_per_second
 from core.events import Event, Lane, RaceFinished, RunFinished
 
 # One plot is drawn at a time, in turn: all of them at once would hold the window up
-# for 40 ms, and drawn ten times a second they cost the worker a quarter of its tokens
+# for 30 ms or more, and ten times a second they cost the worker a quarter of its tokens
 # where the kernels use every core; so each comes round every two seconds.
 REFRESH_MS = 300
 SCRUB_MS = 15  # while nothing runs, each plot may follow at once, one a turn

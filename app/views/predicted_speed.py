@@ -19,7 +19,6 @@ from core.lab.advice import advise
 from core.lab.cost_model import Prediction, best, by_place, curve
 
 EVERY = 2  # a number under every second K: 17 of them would touch
-TOUCHING = 3  # K apart at which "now" and "best" would run into each other
 
 
 class PredictedSpeed:
@@ -43,7 +42,7 @@ class PredictedSpeed:
             plot.addItem(text, ignoreBounds=True)
         ticks = [(k, str(k)) for k in range(0, MAX_LOOKAHEAD + 1, EVERY)]
         plot.getAxis("bottom").setTicks([ticks])
-        plot.getViewBox().setXRange(-0.5, MAX_LOOKAHEAD + 0.5, padding=0)
+        plot.getViewBox().setXRange(-1, MAX_LOOKAHEAD + 1, padding=0)
         self._forget()
 
     def _forget(self) -> None:
@@ -110,12 +109,11 @@ class PredictedSpeed:
             if top == self._now:
                 words = {top: "now = best"}
         self._marks.setData(list(words), [float(rates[k]) for k in words])
-        close = len(words) == 2 and max(words) - min(words) <= TOUCHING
         for text, (k, word) in zip(self._texts, words.items(), strict=False):
             text.setText(word)
             text.setPos(k, float(rates[k]))
-            aside = 0.9 if k == min(words) else 0.1  # away from its neighbour
-            text.setAnchor((aside if close else 0.5, 1.1))
+            # Under the curve and over it, so that neighbours do not run together.
+            text.setAnchor((0.5, -0.1 if word == "now" else 1.1))
         for i, text in enumerate(self._texts):
             text.setVisible(i < len(words))
 
@@ -144,10 +142,10 @@ class PredictedSpeed:
         """Return that these numbers are predicted, and what is dashed."""
         if self.is_empty():
             return ""
-        tried = self.rounds.statistics.deepest_place
+        if self.rounds.statistics.deepest_place == MAX_LOOKAHEAD:
+            return "PREDICTED"
         color = theme.color("accepted", "line").name()
-        dashed = f'<span style="color:{color}">╌</span>&thinsp;K &gt; {tried} untried'
-        return f"PREDICTED{'' if tried == MAX_LOOKAHEAD else '&nbsp; ' + dashed}"
+        return f'PREDICTED <span style="color:{color}">╌</span>&thinsp;untried'
 
     def note(self) -> str:
         """Return the advice that follows, or since when is counted."""

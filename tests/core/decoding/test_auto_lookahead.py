@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from statistics import mean
 
 import pytest
 
 from core.config import DecodingConfig
+from core.control import Control
 from core.decoding.auto_lookahead import AutoLookahead
-from core.events import StepCosts
+from core.decoding.lane import LanePlan, LaneRun
+from core.decoding.race import Race
+from core.events import Lane, RaceFinished, RepeatFinished, SettingsChanged, StepCosts
 from core.lab.cost_model import round_ms
+from core.lab.table_model import NumberTokenizer
+from core.machine import describe_machine
 from tests.core.lab.costs import step_costs
+from tests.core.tables import drafting, random_logits, rounds_of, table
 
 TOKENS = 512
 SEEDS = 8
@@ -136,3 +143,51 @@ def test_where_reading_what_was_missed_is_too_dear_probes_end():
     _, lookaheads = played(costs, always(0.0))
     rest = lookaheads.index(0)
     assert sum(k > 0 for k in lookaheads[rest:]) <= 2
+
+
+# --- in a lane and in a race ---------------------------------------------------------
+
+
+def plan(settings: DecodingConfig, lane: Lane = Lane.SPECULATIVE) -> LanePlan:
+    """A draft that differs from its target, at the price of a small one."""
+    target, draft = table(random_logits(8, 1), 8), table(random_logits(8, 2), 8)
+    return LanePlan(
+        run_id="run",
+        lane=lane,
+        target=target,
+        tokenizer=NumberTokenizer(),
+        eos_ids=(),
+        prompt_ids=(0, 1),
+        settings=settings,
+        new_drafter=drafting(draft) if lane is Lane.SPECULATIVE else None,
+        costs=step_costs(),
+    )
+
+
+def test_switched_on_in_mid_run_it_starts_from_the_present_lookahead():
+    fixed = DecodingConfig(lookahead=3, max_new_tokens=40, temperature=1.0)
+    auto, wish = replace(fixed, auto_lookahead=True), [fixed]
+    seen = []
+    for event in LaneRun(plan(fixed), lambda: wish[0], lambda: False).events():
+        seen.append(event)
+        wish[0] = auto if len(rounds_of(seen)) >= 4 else fixed
+    rounds = rounds_of(seen)
+    assert [r.auto_lookahead for r in rounds[:6]][:5] == [None] * 4 + [3]
+    assert len({r.auto_lookahead for r in rounds[4:]}) > 1
+    (change,) = [e for e in seen if isinstance(e, SettingsChanged)]
+    assert change.before.changes(change.after) == ("auto_lookahead",)
+
+
+def test_a_repeat_with_an_automatic_lookahead_counts():
+    """One setting holds all along, however often the K it chooses changes."""
+    settings = replace(GREEDY, max_new_tokens=40)
+    plans = {lane: plan(settings, lane) for lane in Lane}
+    race = Race(plans, 3, Control(settings), describe_machine("cpu"), 0)
+    events = list(race.events())
+    assert [e.counted for e in events if isinstance(e, RepeatFinished)] == [True] * 3
+    chosen = {r.auto_lookahead for r in rounds_of(events) if r.lane is not Lane.PLAIN}
+    assert len(chosen) > 1
+    result = events[-1]
+    assert isinstance(result, RaceFinished)
+    assert result.identical is True
+    assert not result.speculative.mixed_settings
