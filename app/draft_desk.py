@@ -46,8 +46,9 @@ class DraftDesk(QObject):
         if not self._mine and not dialog.isVisible():
             pair, name = self._panel.pair(), self._panel.target.currentText()
             dialog.set_target(pair.target, name, str(free_folder(name)))
+        if dialog.isVisible():
+            dialog.raise_()
         dialog.show()
-        dialog.raise_()
         dialog.activateWindow()
 
     def on_finding(self, finding: Finding) -> str:
