@@ -80,8 +80,10 @@ def advise_on_sweep(cells: Iterable[SweepCell], costs: StepCosts) -> str:
         return ""
     if best.speedup <= HELPS or best.lookahead == 0:
         return _nothing_wins(costs)
+    spread = f"{best.speedup_low:.2f} to {best.speedup_high:.2f}, "
+    if best.speedup_low == best.speedup_high:  # one repeat has no spread
+        spread = ""
     return (
         f"K = {best.lookahead} at temperature {best.temperature:g} is the fastest: "
-        f"{best.speedup:.2f} times plain decoding ({best.speedup_low:.2f} to "
-        f"{best.speedup_high:.2f}, MEASURED)."
+        f"{best.speedup:.2f} times plain decoding ({spread}MEASURED)."
     )
