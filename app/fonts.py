@@ -10,6 +10,15 @@ from PySide6.QtGui import QFont, QFontDatabase, QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
 SCALE = {"small": 0.9, "body": 1.0, "title": 1.12, "figure": 2.1}
+# How many times larger type is on the Present page.
+STAGE = {
+    "line": 1.4,
+    "token": 1.55,
+    "name": 1.9,
+    "rate": 2.8,
+    "words": 2.2,
+    "count": 11,
+}
 
 
 def point_size(step: str) -> float:
@@ -24,6 +33,13 @@ def text_font(step: str = "body", *, bold: bool = False) -> QFont:
     font.setPointSizeF(point_size(step))
     font.setWeight(QFont.Weight.DemiBold if bold else QFont.Weight.Normal)
     return font
+
+
+def enlarged(font: QFont, factor: float) -> QFont:
+    """Return ``font``, so many times larger."""
+    larger = QFont(font)
+    larger.setPointSizeF(round(font.pointSizeF() * factor, 2))
+    return larger
 
 
 def token_font(step: str = "body", *, bold: bool = False) -> QFont:

@@ -17,9 +17,7 @@ from core.control import Control
 from core.prompts import EMPTY_PROMPT
 from core.session import Session
 
-NO_DRAFTER = (
-    "There is nothing to check without a drafter; choose one on the Decode page."
-)
+NO_DRAFTER = "The lab needs a drafter, and none is chosen; pick one on the Decode page."
 NO_DEMO = "The demo target is not on this computer yet; fetch it on the Decode page."
 
 

@@ -25,6 +25,8 @@ from app.panel_style import panel_stylesheet
 from app.panels.decoding_panel import Phase
 from app.panels.parts import column_in
 from app.panels.top_bar import TopBar
+from app.present_desk import PresentDesk
+from app.present_page import PresentPage
 from app.prompt_desk import PromptDesk
 from app.run_controller import Finding, RunController, State
 from app.run_desk import RunDesk
@@ -112,10 +114,12 @@ class MainWindow(QMainWindow):
             self.lab, self.page, controller, self.pair_desk, self.run_desk
         )
         self.draft_desk = DraftDesk(self.page.pair, controller, self)
+        self.present = PresentPage()
         self.help_desk = HelpDesk(self, errands)
         self.prompt_desk = PromptDesk(self.page.prompt, controller, errands, self)
         self._patience = QTimer(self, interval=PATIENCE_MS, singleShot=True)
         self._place()
+        self.present_desk = PresentDesk(self, self.present, controller, errands)
         self._wire()
         self._wire_actions()
         restore(self, settings)
@@ -335,11 +339,17 @@ class MainWindow(QMainWindow):
         self.setCentralWidget(whole)
         self.add_page("Decode", self.page)
         self.add_page("Lab", self.lab)
+        self.add_page("Present", self.present)
 
     def add_page(self, title: str, page: QWidget) -> None:
         """Offer one more page."""
         self.pages.addWidget(page)
         self.bar.add_page(title)
+
+    def show_page(self, page: QWidget) -> None:
+        """Go to a page."""
+        self.pages.setCurrentWidget(page)
+        self.bar.show_page(self.pages.currentIndex())
 
     def _wire(self) -> None:
         controller, bar, page = self._controller, self.bar, self.page
@@ -378,6 +388,9 @@ class MainWindow(QMainWindow):
             "report": self.traces.ask_report,
             "profile": self.traces.ask_profile,
             "quit": self.close,
+            "present": self.present_desk.show,
+            "full_screen": self.present_desk.toggle_full_screen,
+            "leave": self.present_desk.leave,
             "larger": self._on_larger,
             "smaller": self._on_smaller,
             "normal": self._on_normal,
@@ -398,6 +411,8 @@ class MainWindow(QMainWindow):
             "about": self.help_desk.show_about,
         }.items():
             actions[name].triggered.connect(slot)
+        for name in ("full_screen", "leave"):
+            self.addAction(actions[name])  # they work, too, where the menus are hidden
         actions["show_rejected"].toggled.connect(self._on_show_rejected)
         actions["show_left"].toggled.connect(self.page.left.setVisible)
         actions["show_right"].toggled.connect(self.page.right.setVisible)

@@ -46,6 +46,10 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
         _Entry("show_left", "Settings on the &left", ("Ctrl+1",), True),
         _Entry("show_right", "&Plots on the right", ("Ctrl+2",), True),
         _LINE,
+        _Entry("present", "&Present", ("Ctrl+P",)),
+        _Entry("full_screen", "&Full screen", ("F11",)),
+        _Entry("leave", "Lea&ve the stage", ("Esc",)),
+        _LINE,
         _Entry("larger", "L&arger type", ("Ctrl++", "Ctrl+=")),
         _Entry("smaller", "S&maller type", ("Ctrl+-",)),
         _Entry("normal", "&Normal type", ("Ctrl+0",)),
@@ -102,6 +106,7 @@ class Actions:
         action = QAction(entry.text, window, checkable=entry.checkable)
         action.setShortcuts([QKeySequence(keys) for keys in entry.keys])
         menu.addAction(action)
+        action.setEnabled(entry.name != "leave")  # Esc stops, but on the stage
         self._actions[entry.name] = action
 
     def _add_themes(self, menu: QMenu) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
+from app.player import Player
 from app.timeline import Timeline
 from app.views.labels import seconds
 from app.views.scrub_bar import NOTHING, ScrubBar
 from core.events import Event, Lane
-
-FRAME_MS = 33
 
 
 class Replay(QObject):
@@ -24,10 +23,8 @@ class Replay(QObject):
     def __init__(self, bar: ScrubBar, parent: QObject) -> None:
         super().__init__(parent)
         self.timeline, self.position, self._bar = Timeline(), 0, bar
-        self._clock_ms, self._speed = 0.0, 1.0
-        self._since = QElapsedTimer()
-        self._timer = QTimer(self, interval=FRAME_MS)
-        self._timer.timeout.connect(self._on_frame_due)
+        self._player = Player(self)
+        self._player.ticked.connect(self._on_ticked)
         bar.position_chosen.connect(self.go_to)
         bar.step_asked.connect(self.step)
         bar.play_asked.connect(self.play_or_hold)
@@ -36,7 +33,7 @@ class Replay(QObject):
     @property
     def is_playing(self) -> bool:
         """Whether it plays."""
-        return self._timer.isActive()
+        return self._player.is_running
 
     @property
     def is_at_end(self) -> bool:
@@ -86,8 +83,7 @@ class Replay(QObject):
     def go_to(self, position: int) -> None:
         """Stand at a position; playing goes on from there."""
         position = max(0, min(position, len(self.timeline)))
-        self._clock_ms = self.timeline.clock_ms(position)
-        self._since.restart()
+        self._player.set_clock(self.timeline.clock_ms(position))
         self._stand_at(position)
 
     @Slot(int)
@@ -103,13 +99,13 @@ class Replay(QObject):
             self.hold()
         elif len(self.timeline):
             self.go_to(0 if self.is_at_end else self.position)
-            self._timer.start()
+            self._player.start()
             self._bar.show_playing(True)
 
     def hold(self) -> None:
         """Stay here."""
         if self.is_playing:
-            self._timer.stop()
+            self._player.stop()
             self._bar.show_playing(False)
 
     def _stand_at(self, position: int) -> None:
@@ -118,13 +114,12 @@ class Replay(QObject):
             self.moved.emit(position)
         self.show()
 
-    @Slot()
-    def _on_frame_due(self) -> None:
-        self._clock_ms += self._speed * self._since.restart()
-        self._stand_at(self.timeline.position_at(self._clock_ms))
+    @Slot(float)
+    def _on_ticked(self, clock_ms: float) -> None:
+        self._stand_at(self.timeline.position_at(clock_ms))
         if self.is_at_end:
             self.hold()
 
     @Slot(float)
     def _on_speed_chosen(self, factor: float) -> None:
-        self._speed = factor
+        self._player.speed = factor

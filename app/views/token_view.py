@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.fonts import token_font
+from app.fonts import enlarged, token_font
 from app.theme import Theme, notifier
 from app.views.labels import change
 from app.views.token_map import TokenMap
@@ -49,6 +49,7 @@ class TokenView(QPlainTextEdit):
         self._formats: dict[tuple[str, bool], QTextCharFormat] = {}
         self._with_rejected = False
         self._folded = True
+        self._scale = 1.0
         self.recall: Recall = _itself  # finds the candidates of a round that has none
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._on_due)
@@ -145,6 +146,13 @@ class TokenView(QPlainTextEdit):
             self._with_rejected = wished
             self.rebuild()
 
+    def set_scale(self, factor: float) -> None:
+        """Show the text so many times larger than usual."""
+        if factor != self._scale:
+            self._scale = factor
+            self._dress()
+            self.rebuild()
+
     def set_prompt_folded(self, folded: bool) -> None:
         """Show the last few lines of the prompt, or all of it."""
         if folded != self._folded:
@@ -214,7 +222,7 @@ class TokenView(QPlainTextEdit):
 
     def _dress(self) -> None:
         self._formats.clear()
-        self.setFont(token_font())
+        self.setFont(enlarged(token_font(), self._scale))
 
     @Slot()
     def _on_due(self) -> None:

@@ -1,0 +1,231 @@
+"""The pages Lab and Present in the whole window, with a session that plays a script."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+
+import resources
+from app import settings as stored
+from app.application import Application
+from app.present_page import PresentPage
+from app.run_controller import State
+from app.take import take_of
+from app.trace_actions import DEMO
+from core.config import DrafterKind, ModelConfig, PairConfig
+from core.errors import DeviceMemoryError
+from core.events import Lane, RaceFinished, RepeatFinished, RoundFinished
+from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
+from core.lab.mistakes import MISTAKES
+from core.trace import read_trace
+from tests.fakes import ScriptedSession
+
+pytestmark = pytest.mark.window
+NAMES = ("the same tokens", "the law, sampled")
+
+
+class CheckedSession(ScriptedSession):
+    """Checks by script: a mutant makes the second check fail."""
+
+    def verify(self, request, control, *, mutant=None):
+        done = []
+        for number, name in enumerate(NAMES):
+            yield CheckStarted(name, number / 2)
+            self._before(number, control)
+            if control.should_stop():
+                break
+            passed = not (mutant and number)
+            done.append(Check(name, passed, 3.5, 0.2, 900, 0.99, 1.5, f"{name}, yes."))
+            yield CheckFinished(done[-1])
+        whole = len(done) == len(NAMES)
+        passed = whole and all(check.passed for check in done)
+        yield ChecksFinished(tuple(done), passed, control.should_stop())
+
+
+@pytest.fixture
+def session():
+    return CheckedSession()
+
+
+@pytest.fixture
+def application(qtbot, qapp, session, tmp_path, monkeypatch):
+    monkeypatch.setattr("app.present_page.COUNT_FROM", 1)
+    ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+    pair = PairConfig(ModelConfig("here"), DrafterKind.LOOKUP)
+    stored.save(ini, stored.AppSettings(pair=pair, prompt="Say it."))
+    application = Application(qapp, session, ini)
+    with qtbot.waitSignal(application.window.pair_desk.looked):
+        application.start()
+    yield application
+    with qtbot.waitSignal(application.window.closed):
+        application.window.close()
+    assert application.controller.wait(3000)
+    assert application.errands.close()
+
+
+@pytest.fixture
+def window(application):
+    return application.window
+
+
+@pytest.fixture(scope="module")
+def demo():
+    return read_trace(resources.path(DEMO)).events
+
+
+# The lab ------------------------------------------------------------------------------
+
+
+def test_checks_come_one_by_one_and_end_in_a_verdict(qtbot, application, window):
+    panel = window.lab_desk.exactness
+    with qtbot.waitSignal(application.controller.finished):
+        panel.verify.click()
+    assert [c.name for c in panel.checks.checks] == list(NAMES)
+    shown = [panel.checks.index(1, column).data() for column in range(7)]
+    row = ["The law, sampled", "✓ PASS", "3.5", "0.2", "900", "0.990", "1.50 s"]
+    assert shown == row
+    assert panel.outcome.text().startswith("Lossless: 2 checks")
+    assert panel.detail.text() == "the law, sampled, yes."
+    assert window.bar.status.text().startswith("Lossless")
+    assert not window.traces.desk.has_run
+    assert panel.verify.isEnabled()
+
+
+def test_a_broken_rule_is_labelled_and_its_failure_is_what_should_happen(
+    qtbot, application, window
+):
+    panel = window.lab_desk.exactness
+    panel.rule.setCurrentIndex(1)
+    assert "broken on purpose" in panel.lesson.text()
+    assert MISTAKES[0].lesson in panel.lesson.text()
+    with qtbot.waitSignal(application.controller.finished):
+        panel.verify.click()
+    assert panel.outcome.text() == "Noticed, as it must be: 1 of 2 checks fail."
+    assert panel.checks.index(1, 1).data() == "✗ FAIL"
+    panel.rule.setCurrentIndex(0)
+    assert not panel.checks.checks  # they must not stand under the right rule
+
+
+def test_checks_can_be_cancelled_and_give_no_verdict(
+    qtbot, application, window, session
+):
+    panel, session.hold_before = window.lab_desk.exactness, 1
+    panel.verify.click()
+    qtbot.waitUntil(session.held.is_set)
+    qtbot.waitUntil(lambda: application.controller.state is State.WORKING)
+    assert not window.bar.pause.isEnabled()
+    with qtbot.waitSignal(application.controller.finished):
+        panel.cancel.click()
+    assert "no verdict" in panel.outcome.text()
+    assert len(panel.checks.checks) == 1
+
+
+def test_what_cannot_be_checked_is_refused_on_the_lab_page(
+    qtbot, application, window, session
+):
+    panel, banners = window.lab_desk.exactness, window.lab.banners
+
+    def sentences():
+        return [b.sentence.text() for b in banners.banners()]
+
+    window.page.pair.set_pair(PairConfig(ModelConfig("here"), DrafterKind.NONE))
+    panel.verify.click()
+    assert "needs a drafter" in sentences()[0]
+    window.page.pair.set_pair(PairConfig(ModelConfig("here"), DrafterKind.LOOKUP))
+    session.load_error = DeviceMemoryError("It needs 9 GB and 2 GB are free.")
+    with qtbot.waitSignal(application.controller.finished):
+        panel.verify.click()
+    assert sentences() == ["It needs 9 GB and 2 GB are free."]
+    assert not window.page.banners.banners()
+    assert panel.outcome.text().startswith("Nothing is checked")
+
+
+def test_every_mistake_that_is_offered_is_a_mutant_of_the_core():
+    from core.lab.mutants import MUTANTS
+
+    assert {m.mutant for m in MISTAKES} <= set(MUTANTS)
+
+
+# The stage ----------------------------------------------------------------------------
+
+
+def test_a_take_is_the_counted_repeat_nearest_to_the_median(demo):
+    take = take_of(demo)
+    race = demo[-1]
+    assert isinstance(race, RaceFinished)
+    speedups = {e.repeat: e.speedup for e in demo if isinstance(e, RepeatFinished)}
+    repeat = take.started[Lane.PLAIN].repeat
+    gaps = {n: abs(s - race.speedup.median) for n, s in speedups.items()}
+    assert gaps[repeat] == min(gaps.values())
+    clocks = [e.clock_ms for e in take.rounds]
+    assert clocks == sorted(clocks)
+    assert {e.lane for e in take.rounds} == set(Lane)
+    spoiled = [
+        replace(e, counted=False) if isinstance(e, RepeatFinished) else e for e in demo
+    ]
+    assert take_of(spoiled) is None
+    assert take_of(demo[:40]) is None
+
+
+def test_without_a_model_the_recorded_race_plays_at_true_speed(
+    qtbot, application, window, demo
+):
+    window.actions_["present"].trigger()
+    page: PresentPage = window.present
+    assert page.chosen_source() == "demo"
+    assert page.badge.text() == "RECORDED"
+    qtbot.keyClick(page, Qt.Key.Key_Space)
+    assert page._countdown.text() == "1"
+    qtbot.waitUntil(lambda: page._player.is_running, timeout=10_000)
+    begin = time.perf_counter()
+    qtbot.waitUntil(lambda: not page.is_playing, timeout=20_000)
+    take = take_of(demo)
+    assert 1000 * (time.perf_counter() - begin) > take.rounds[-1].clock_ms * 0.9
+    for lane, view in page.lanes.items():
+        assert view.tokens.shown_text() == take.finished[lane].summary.text
+        assert view.words()[2].endswith("finished")
+    assert page._words.text() == "3.35× faster than plain, and the very same tokens."
+    assert not any(isinstance(e, RoundFinished) for e in window.traces.desk.events)
+
+
+def test_escape_leaves_the_stage_and_stops_elsewhere(qtbot, application, window):
+    window.activateWindow()
+    window.actions_["present"].trigger()
+    assert window.actions_["leave"].isEnabled()
+    assert not window.actions_["stop"].shortcut().toString()
+    window.present.start.click()
+    window.actions_["leave"].trigger()
+    assert window.pages.currentWidget() is window.page
+    assert not window.present.is_playing
+    assert window.actions_["stop"].shortcut().toString() == "Esc"
+
+
+def test_full_screen_shows_the_stage_and_nothing_else(qtbot, application, window):
+    window.actions_["present"].trigger()
+    window.actions_["full_screen"].trigger()
+    assert window.isFullScreen()
+    assert not window.bar.isVisible()
+    assert not window.menuBar().isVisible()
+    window.actions_["leave"].trigger()
+    assert not window.isFullScreen()
+    assert window.bar.isVisible()
+    assert window.menuBar().isVisible()
+
+
+def test_a_live_race_is_shown_as_it_happens(qtbot, application, window, session):
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.load_pair()
+    window.actions_["present"].trigger()
+    page = window.present
+    assert page.chosen_source() == "live"
+    assert page.badge.text() == "MEASURED"
+    page.start.click()
+    with qtbot.waitSignal(application.controller.finished, timeout=10_000):
+        pass
+    assert page._words.text().startswith("1.81× faster than plain")
+    assert page.lanes[Lane.PLAIN].words()[2].endswith("finished")
+    assert window.page.verdict._figure.text() == "1.81×"  # the Decode page has it too
+    assert page.source.model().item(1).isEnabled()  # the last race can be played again
