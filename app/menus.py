@@ -67,7 +67,6 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
         _Entry("edit_prompt", "Go to the pro&mpt", ("Ctrl+L",)),
         _Entry("load", "&Load the pair", ("Ctrl+Shift+L",)),
         _Entry("make_draft", "Ma&ke a draft for this target…", ("Ctrl+M",)),
-        _Entry("make_draft", "Ma&ke a draft for this target…", ("Ctrl+M",)),
     ),
     "&Help": (
         _Entry("help", "&Help pages", ("F1",)),
