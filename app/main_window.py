@@ -376,6 +376,7 @@ class MainWindow(QMainWindow):
         self.traces.failed.connect(page.banners.show_error)
         self.traces.export_asked.connect(page.export_plots)
         self.help_desk.failed.connect(page.banners.show_error)
+        self.prompt_desk.failed.connect(page.banners.show_error)
         self.closing.connect(self.pair_desk.picker.close)
 
     def _wire_actions(self) -> None:

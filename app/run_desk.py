@@ -88,6 +88,7 @@ class RunDesk(QObject):
             prompt.text(),
             self._page.decoding.config(),
             use_chat_template=prompt.uses_template(),
+            system=prompt.system_turn(),
         )
 
     def _may_decode(self) -> bool:

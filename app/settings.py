@@ -53,6 +53,7 @@ class AppSettings:
         pair: target, drafter, device and dtype.
         prompt: the text in the editor.
         use_chat_template: as ticked.
+        system: the system turn under a chat template.
         folder: where the last file was opened or saved.
         places: the person's folders of checkpoints and single files.
         recent: the pairs that were loaded last, the newest first.
@@ -71,6 +72,7 @@ class AppSettings:
     pair: PairConfig = field(default_factory=demo_pair)
     prompt: str = ""
     use_chat_template: bool = True
+    system: str = ""
     folder: str = ""
     places: tuple[str, ...] = ()
     recent: tuple[PairConfig, ...] = ()
@@ -219,6 +221,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "pair": _pair,
     "prompt": str,
     "use_chat_template": _bool,
+    "system": str,
     "folder": str,
     "places": _texts,
     "recent": _pairs,

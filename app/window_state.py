@@ -32,6 +32,7 @@ def restore(window: MainWindow, settings: AppSettings) -> None:
         page.prompt.set_prompt(settings.prompt, settings.use_chat_template)
     else:
         page.prompt.start_with()
+    page.prompt.set_system_turn(settings.system)
     page.prompt.set_ids_open(settings.show_ids)
     for name in TICKED:
         actions[name].setChecked(getattr(settings, name))
@@ -56,5 +57,6 @@ def collect(window: MainWindow, before: AppSettings) -> AppSettings:
         recent=window.pair_desk.recent,
         prompt=page.prompt.text(),
         use_chat_template=page.prompt.uses_template(),
+        system=page.prompt.system.text(),
         folder=window.traces.folder,
     )

@@ -6,6 +6,7 @@ from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QCheckBox,
+    QLineEdit,
     QMenu,
     QPlainTextEdit,
     QWidget,
@@ -17,6 +18,7 @@ from app.theme import notifier
 from core.prompts import Prompt, library, start_prompt
 
 SETTLE_MS = 300  # after the last key, before the ids are asked for
+MOST_LISTED = 40  # prompts of a file; a menu has no scroll bar
 UNKNOWN = "tokens are counted once the pair is loaded"
 
 
@@ -25,9 +27,11 @@ class PromptPanel(QWidget):
 
     Signals:
         changed: the text or the template's tick changed (once typing settled).
+        file_asked: open a file of prompts.
     """
 
     changed = Signal()
+    file_asked = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -36,7 +40,9 @@ class PromptPanel(QWidget):
         self.count = muted()
         self.ids = QPlainTextEdit(readOnly=True)
         self.show_ids = LinkButton("Show ids")
-        self.library = LinkButton("Library…")
+        self.library, self.open = LinkButton("Library…"), LinkButton("Open…")
+        self.system = QLineEdit()
+        self._opened: QMenu | None = None  # the prompts of a file
         self._settle = QTimer(self, interval=SETTLE_MS, singleShot=True)
         self._name_controls()
         self._place()
@@ -46,6 +52,14 @@ class PromptPanel(QWidget):
     def text(self) -> str:
         """Return the prompt as typed."""
         return self.editor.toPlainText()
+
+    def system_turn(self) -> str:
+        """Return the system turn; empty for the template's own, or without one."""
+        return self.system.text() if self.uses_template() else ""
+
+    def set_system_turn(self, text: str) -> None:
+        """Show a system turn."""
+        self.system.setText(text)
 
     def uses_template(self) -> bool:
         """Return whether the prompt goes through the chat template."""
@@ -60,6 +74,16 @@ class PromptPanel(QWidget):
         """Show a prompt of the library, by default the one for a first start."""
         preset = preset or start_prompt()
         self.set_prompt(preset.text, preset.chat)
+
+    def offer_file(self, name: str, prompts: tuple[Prompt, ...]) -> None:
+        """Show the first prompt of a file, and the others in the library's menu."""
+        if self._opened is not None:
+            self._opened.deleteLater()
+            self._opened = None
+        first, *others = prompts
+        if others:
+            self._opened = self._menu_of(name, prompts)
+        self.start_with(first)
 
     def show_tokens(self, tokens: tuple[tuple[int, str], ...] | None) -> None:
         """Show the ids that the prompt becomes; None while nobody can tell."""
@@ -79,9 +103,11 @@ class PromptPanel(QWidget):
         """Keep the prompt as it is while a run goes on; it stays readable."""
         self.editor.setReadOnly(locked)
         self.template.setEnabled(not locked)
-        self.library.setEnabled(not locked)
+        self.system.setReadOnly(locked)
+        for button in (self.library, self.open):
+            button.setEnabled(not locked)
         reason = "The prompt waits for the next run." if locked else ""
-        for control in (self.editor, self.template, self.library):
+        for control in (self.editor, self.template, self.library, self.open):
             control.setToolTip(reason)
 
     def _name_controls(self) -> None:
@@ -98,12 +124,16 @@ class PromptPanel(QWidget):
         self.show_ids.setAccessibleDescription("Show the ids that the prompt becomes.")
         self.library.setAccessibleDescription("Choose a prompt by kind of text.")
         self.library.setMenu(self._menu())
+        self.open.setAccessibleDescription("Open a text or JSON-lines file of prompts.")
+        self.system.setAccessibleName("System turn")
+        self.system.setPlaceholderText("System turn (empty: the template's own)")
         self._restyle()
 
     def _place(self) -> None:
         column = column_in(self)
         head = row_in()
         head.addWidget(section_title("Prompt"), 1)
+        head.addWidget(self.open)
         head.addWidget(self.library)
         column.addLayout(head)
         column.addWidget(self.editor)
@@ -111,12 +141,16 @@ class PromptPanel(QWidget):
         foot.addWidget(self.template, 1)
         foot.addWidget(self.show_ids)
         column.addLayout(foot)
+        column.addWidget(self.system)
         column.addWidget(self.count)
         column.addWidget(self.ids)
 
     def _wire(self) -> None:
         self.editor.textChanged.connect(self._settle.start)
         self.template.toggled.connect(self._settle.start)
+        self.template.toggled.connect(self.system.setEnabled)
+        self.system.textChanged.connect(self._settle.start)
+        self.open.clicked.connect(self.file_asked)
         self._settle.timeout.connect(self._on_settled)
         self.show_ids.toggled.connect(self._on_ids_toggled)
         notifier().changed.connect(self._restyle)
@@ -130,6 +164,12 @@ class PromptPanel(QWidget):
             action = kinds[preset.kind].addAction(preset.title)
             action.setData(preset)
         menu.triggered.connect(self._on_preset_chosen)
+        return menu
+
+    def _menu_of(self, name: str, prompts: tuple[Prompt, ...]) -> QMenu:
+        menu = self.library.menu().addMenu(name)
+        for preset in prompts[:MOST_LISTED]:
+            menu.addAction(preset.title.replace("&", "&&")).setData(preset)
         return menu
 
     @Slot(QAction)

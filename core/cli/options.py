@@ -132,6 +132,7 @@ def add_prompt_options(parser: argparse.ArgumentParser, *, traced: bool = True) 
     group.add_argument("--prompt", help="the text (default: the demo's copying prompt)")
     group.add_argument("--prompt-file", type=Path, help="a UTF-8 text file")
     group.add_argument("--raw", action="store_true", help="no chat template")
+    group.add_argument("--system", default="", help="the chat template's system turn")
     if traced:
         group.add_argument(
             "--trace", type=Path, metavar="FILE", help="keep every event"
@@ -190,6 +191,7 @@ def request_from(options: argparse.Namespace, repeats: int = 3) -> DecodingReque
         prompt=prompt,
         config=config_from(options),
         use_chat_template=not options.raw,
+        system=options.system,
         repeats=repeats,
     )
 

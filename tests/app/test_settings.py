@@ -42,6 +42,7 @@ FULL = AppSettings(
     ),
     prompt="Line one\n\tline two, “quoted”; 100 % = ß\\n",
     use_chat_template=False,
+    system="You are brief.",
     folder="/somewhere else",
     places=("/models of mine", "/one.gguf"),
     recent=(demo_pair(), PairConfig(ModelConfig("owner/name"), DrafterKind.NONE)),
