@@ -9,6 +9,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
     QCheckBox,
     QPlainTextEdit,
+    QPushButton,
     QWidget,
 )
 
@@ -242,12 +243,23 @@ class _FlagRow(_Field):
         self.box.setChecked(value)
 
 
-class _SwitchBeside(_FlagRow):
+class _SwitchBeside(_Field):
     """A switch at the end of the row that it is about: a short name is enough."""
 
     def __init__(self, name: str, info: FieldInfo) -> None:
         super().__init__(name, info)
-        self.box.setText("Auto")
+        self.box = QPushButton("Auto")
+        self.box.setCheckable(True)
+        self.box.setProperty("switch", True)
+        self._add(self.box)
+        self.box.toggled.connect(self._on_changed)
+        self.set_lock("")
+
+    def value(self) -> bool:
+        return self.box.isChecked()
+
+    def set_value(self, value: Any) -> None:
+        self.box.setChecked(value)
 
 
 class _LinesRow(_Field):

@@ -50,7 +50,8 @@ class AcceptanceByPlace:
         shares = self._shares()
         texts = [DASH if s is None else f"{100 * s:.0f}" for s in shares]
         self.bars.set_heights([100 * (s or 0.0) for s in shares], texts)
-        self._plot.getViewBox().setXRange(0.4, max(4, len(shares)) + 0.6, padding=0)
+        left = 0.4 if len(shares) <= 9 else -0.2  # room for 100 on a narrow bar
+        self._plot.getViewBox().setXRange(left, max(4, len(shares)) + 0.6, padding=0)
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""
