@@ -369,6 +369,8 @@ class MainWindow(QMainWindow):
         bar.stop_asked.connect(controller.stop)
         bar.page_chosen.connect(self.pages.setCurrentIndex)
         page.set_recall(self.traces.desk.round_of)
+        for lane in page.lanes.values():
+            lane.tour_asked.connect(self.help_desk.ask_tour)
         page.fetch.recording_asked.connect(self.traces.open_demo)
         self.run_desk.beginning.connect(self._on_beginning)
         self.traces.opened.connect(self._on_trace_opened)
@@ -408,6 +410,7 @@ class MainWindow(QMainWindow):
             "later_round": self._on_later_round,
             "edit_prompt": self.page.prompt.editor.setFocus,
             "help": self.help_desk.show_pages,
+            "tour": self.help_desk.ask_tour,
             "doctor": self.help_desk.ask_doctor,
             "about": self.help_desk.show_about,
         }.items():

@@ -70,6 +70,7 @@ _MENUS: dict[str, tuple[_Entry, ...]] = {
     ),
     "&Help": (
         _Entry("help", "&Help pages", ("F1",)),
+        _Entry("tour", "&Guided tour: a round in five steps", ("Shift+F1",)),
         _Entry("doctor", "&Doctor: what to paste into a bug report"),
         _Entry("about", "&About Draftrace"),
     ),

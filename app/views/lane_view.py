@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
+from app.panels.parts import LinkButton
 from app.views.announce import announce
 from app.views.labels import count, lookahead_word, seconds
 from app.views.lane_header import LaneHeader
@@ -27,6 +28,7 @@ EMPTY = {
     "Every token will show where it came from.",
     Lane.PLAIN: "Press Race to decode the same prompt\nwith the target alone.",
 }
+TOUR = "New here? A round, explained in five steps"
 NAMES = {Lane.SPECULATIVE: "Speculative", Lane.PLAIN: "Plain"}
 ENDINGS = {
     StopReason.EOS: "end of text",
@@ -43,9 +45,11 @@ class LaneView(QFrame):
 
     Signals:
         round_chosen: lane, round index, place (0 where none was judged).
+        tour_asked: somebody new wants a round explained.
     """
 
     round_chosen = Signal(object, int, int)
+    tour_asked = Signal()
 
     def __init__(self, lane: Lane, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -67,16 +71,30 @@ class LaneView(QFrame):
         layout.setSpacing(0)
         layout.addWidget(self.header)
         self._stack = QStackedLayout()
-        self._stack.addWidget(self._empty)
+        self._nothing = self._empty_page()
+        self._stack.addWidget(self._nothing)
         self._stack.addWidget(self.tokens)
         layout.addLayout(self._stack, 1)
         self.setMinimumSize(220, 120)
+
+    def _empty_page(self) -> QWidget:
+        """Return what stands in an empty lane; the first one offers the tour."""
+        page = QWidget()
+        self.tour = LinkButton(TOUR)
+        self.tour.setVisible(self.lane is Lane.SPECULATIVE)
+        self.tour.clicked.connect(self.tour_asked)
+        column = QVBoxLayout(page)
+        column.addStretch(1)
+        column.addWidget(self._empty)
+        column.addWidget(self.tour, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(1)
+        return page
 
     def clear(self) -> None:
         """Forget the run and say what would fill the lane."""
         self._forget()
         self.tokens.clear()
-        self._stack.setCurrentWidget(self._empty)
+        self._stack.setCurrentWidget(self._nothing)
         self.header.clear()
         self.header.set_title(self._title(None))
 
