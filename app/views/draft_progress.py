@@ -20,7 +20,7 @@ TO_COME = (
     "When it is done: acceptance, tokens per round and speed-up, measured on prompts "
     "that it did not learn from."
 )
-NO_STEP = "no step yet"
+NO_STEP, NO_LOOK = "no step yet", "not judged yet"
 OUTCOME_LINES, CARD_LINES = 4, 9
 LOSS = Look("loss", "loss", "plain", "solid", "o")
 ACCEPTANCE = Look("expected acceptance", "acceptance", "accepted", "solid", "o")
@@ -39,7 +39,7 @@ class DraftProgress(QWidget):
         self.detail, self.outcome = muted(), QLabel()
         self.loss = TrainingCard(TrainingCurve("Loss", "loss", LOSS, NO_STEP))
         self.acceptance = TrainingCard(
-            TrainingCurve("Expected acceptance", "%", ACCEPTANCE, NO_STEP)
+            TrainingCurve("Expected acceptance", "%", ACCEPTANCE, NO_LOOK)
         )
         self._dress()
         self._place()

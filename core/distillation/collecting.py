@@ -148,6 +148,7 @@ def collect(
     settings: CollectingSettings,
     end_ids: Sequence[int],
     should_stop: Callable[[], bool] = lambda: False,
+    time_is_up: Callable[[], bool] = lambda: False,
 ) -> Texts | None:
     """Continue the prompts of ``batch``.
 
@@ -158,6 +159,7 @@ def collect(
         settings: how.
         end_ids: tokens that end a text.
         should_stop: asked before every token.
+        time_is_up: asked, too; the texts end there and are kept.
 
     Returns:
         The texts, or None when stopped.
@@ -166,6 +168,8 @@ def collect(
     while growing.wants_more():
         if should_stop():
             return None
+        if time_is_up():
+            break
         growing.grow()
     return growing.texts()
 

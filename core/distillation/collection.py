@@ -25,6 +25,7 @@ from core.distillation.store import TextStore
 from core.errors import ConfigurationError, DeviceMemoryError
 
 LONGEST_PROMPT = 512  # ids; a batch of longer ones would take the memory of many
+LEAST_TOKENS = 32  # of a text that is cut because the time is up
 OnToken = Callable[[int, Batch], None]
 
 
@@ -58,17 +59,23 @@ class Collection:
         self.store = TextStore(folder, {"held_out": held_out})
         self.tokens = sum(texts.num_tokens for texts in self.store.all())
 
-    def grow(self, should_stop: Callable[[], bool], on_token: OnToken) -> Iterator[int]:
+    def grow(
+        self,
+        should_stop: Callable[[], bool],
+        time_is_up: Callable[[], bool],
+        on_token: OnToken,
+    ) -> Iterator[int]:
         """Add batch after batch; yield all tokens so far after each.
 
         Args:
-            should_stop: asked before every token; a batch that is cut short is lost.
+            should_stop: asked before every token; the batch at hand is lost.
+            time_is_up: asked once texts are long enough; they end there and are kept.
             on_token: told the token's number in its batch, and the batch.
         """
         here = set(self.store.indices())
         for batch in plan_batches(self._ids, self._settings):
             if batch.index not in here:
-                texts = self._collect(batch, should_stop, on_token)
+                texts = self._collect(batch, should_stop, time_is_up, on_token)
                 if texts is None:
                     return
                 self.store.add(batch.index, self._numbered(texts))
@@ -76,7 +83,11 @@ class Collection:
                 yield self.tokens
 
     def _collect(
-        self, batch: Batch, should_stop: Callable[[], bool], on_token: OnToken
+        self,
+        batch: Batch,
+        should_stop: Callable[[], bool],
+        time_is_up: Callable[[], bool],
+        on_token: OnToken,
     ) -> Texts | None:
         done = 0
 
@@ -86,9 +97,14 @@ class Collection:
             done += 1
             return should_stop()
 
+        def is_late() -> bool:
+            return done > LEAST_TOKENS and time_is_up()
+
         source, settings = self._source, self._settings
         try:
-            return collect(source.module, batch, settings, source.eos_ids, asked)
+            return collect(
+                source.module, batch, settings, source.eos_ids, asked, is_late
+            )
         except (torch.OutOfMemoryError, MemoryError) as error:
             raise _no_memory(source, len(batch.prompts)) from error
 

@@ -45,6 +45,7 @@ from core.distillation.teaching import Teaching, beginnings
 from core.events import LoadProgress
 from core.runtime import threads
 
+LEAST_TRAINING = 0.2  # of the time, where collecting took longer than it should
 MEASURING_SHARE = 0.1  # of the progress bar; nobody knows the time before
 ENOUGH_HELD_OUT = 40_000  # tokens; more would only make every look longer
 _TELL_EVERY_S = 0.5
@@ -152,8 +153,11 @@ class _Sitting:
                 detail = f"{len(batch.prompts)} {what} at a time, token {number}"
                 tell(self._progress(Stage.COLLECTING, texts.tokens, detail=detail))
 
-        for _ in texts.grow(self._stopped, on_token):
-            if self._watch.lap > seconds:
+        def time_is_up() -> bool:
+            return self._watch.lap > seconds
+
+        for _ in texts.grow(self._stopped, time_is_up, on_token):
+            if time_is_up():
                 return
 
     # Teaching ---------------------------------------------------------------------
@@ -161,7 +165,8 @@ class _Sitting:
     def _teaching(
         self, source: Source, taught: Collection, held_out: Collection
     ) -> Teaching:
-        seconds = self._watch.of(Stage.TRAINING) + self._watch.left
+        least = LEAST_TRAINING * 60 * self._plan.minutes
+        seconds = self._watch.of(Stage.TRAINING) + max(self._watch.left, least)
         return Teaching(
             beginnings(source, self._recipe.shape),
             self._recipe.shape,
@@ -246,7 +251,7 @@ class _Sitting:
         detail: str = "",
     ) -> DistillProgress:
         whole = (1 - MEASURING_SHARE) * self._watch.fraction
-        left = self._watch.left
+        left = self._watch.left or None  # a batch may end later than it should
         return DistillProgress(stage, whole, left, tokens, loss, acceptance, detail)
 
     def _finished(self, figures: DraftFigures | None) -> DistillFinished:
