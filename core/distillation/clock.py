@@ -54,6 +54,11 @@ class Stopwatch:
         return self.of(Stage.COLLECTING) + self.of(Stage.TRAINING)
 
     @property
+    def whole(self) -> float:
+        """Seconds of all sittings, this one's budget included."""
+        return self._before + self._budget
+
+    @property
     def left(self) -> float:
         """Seconds of this sitting's budget that are left."""
         return max(0.0, self._budget - (self.total - self._before) - self.lap)

@@ -138,7 +138,9 @@ class _Sitting:
     def _collect(self, held_out: Collection, taught: Collection, tell: Tell) -> None:
         threads.torch_on_all_cores()
         self._watch.start()
-        seconds = COLLECTING_SHARE * 60 * self._plan.minutes
+        seconds = COLLECTING_SHARE * self._watch.whole - self._watch.of(
+            Stage.COLLECTING
+        )
         if held_out.tokens < ENOUGH_HELD_OUT:
             self._grow(held_out, HELD_OUT_SHARE * seconds, "held-out texts", tell)
         if not self._stopped():
@@ -146,7 +148,9 @@ class _Sitting:
         self._watch.stop(Stage.COLLECTING)
 
     def _grow(self, texts: Collection, seconds: float, what: str, tell: Tell) -> None:
-        """Add one batch at least, then as many as the time allows."""
+        """Add as many batches as the time allows, one where there is none yet."""
+        if seconds <= 0 and texts.tokens:
+            return
 
         def on_token(number: int, batch: Batch) -> None:
             if self._may_tell():

@@ -19,7 +19,7 @@ from core.distillation.student import SIZES, StudentShape
 from core.distillation.training import TrainingSettings
 from core.errors import ConfigurationError
 
-COLLECTING_SHARE = 0.6  # of the time; teaching has the rest
+COLLECTING_SHARE = 0.5  # of the time; teaching has the rest
 HELD_OUT_SHARE = 0.1  # of the collecting
 LONG_MINUTES = 20.0  # below it batches and breaks between looks are smaller
 SHORT_ROWS = 16

@@ -37,17 +37,19 @@ class StudentShape:
         head_rows: frequent ids that it can propose.
     """
 
-    hidden: int = 256
-    layers: int = 2
-    inner: int = 768
-    heads: int = 4
-    key_heads: int = 4
-    head_rows: int = 8192
+    hidden: int = 192
+    layers: int = 4
+    inner: int = 512
+    heads: int = 3
+    key_heads: int = 3
+    head_rows: int = 6144
 
 
 SIZES = {
     "tiny": StudentShape(),
-    "small": StudentShape(hidden=384, layers=4, inner=1024, heads=6, key_heads=6),
+    "small": StudentShape(
+        hidden=384, layers=4, inner=1024, heads=6, key_heads=6, head_rows=8192
+    ),
 }
 
 

@@ -44,15 +44,15 @@ class TrainingSettings:
         seed: of the order of the texts.
     """
 
-    passes: int = 8
-    batch_ids: int = 8192
+    passes: int = 40
+    batch_ids: int = 1536
     learning_rate: float = 2e-3
     warm_up: float = 0.03
     weight_decay: float = 0.02
     variation: float = 0.5
     seconds: float | None = None
-    judge_every: int = 100
-    patience: int = 12
+    judge_every: int = 250
+    patience: int = 20
     seed: int = 0
 
 

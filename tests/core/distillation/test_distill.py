@@ -255,3 +255,13 @@ def test_the_command_prints_one_object(made, tmp_path, capsys):
     assert found["cost_ratio"] > 0
     assert cli(words) == 2
     assert "not empty" in capsys.readouterr().err
+
+
+def test_a_sitting_after_long_collecting_only_teaches(made, tmp_path):
+    out = tmp_path / "draft"
+    first = StopAt(Stage.TRAINING).pull(plan(made, out))
+    seconds = {"collecting": 60.0, "training": 0.0}  # ten times this sitting's budget
+    (out / "work" / "seconds.json").write_text(json.dumps(seconds))
+    *_, end = distilled(plan(made, out, resume=True))
+    assert end.tokens == first.tokens > 0
+    assert end.acceptance is not None
