@@ -126,7 +126,7 @@ class PromptPanel(QWidget):
         self.library.setMenu(self._menu())
         self.open.setAccessibleDescription("Open a text or JSON-lines file of prompts.")
         self.system.setAccessibleName("System turn")
-        self.system.setPlaceholderText("System turn (empty: the template's own)")
+        self.system.setPlaceholderText("System turn (optional)")
         self._restyle()
 
     def _place(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.progress import megabytes
 from core.errors import DeviceMemoryError
 
@@ -12,6 +12,11 @@ _SIZES = {"float32": 4, "bfloat16": 2, "float16": 2}
 # Formats that transformers keeps packed; GGUF is unpacked at load.
 _STAYS_PACKED = ("bitsandbytes", "gptq", "awq", "fp8", "mxfp4", "compressed-tensors")
 _GPU_SCRATCH = 512 << 20  # a rough allowance; graphs are captured after loading
+# What five pairs took on a CPU beside weights, caches and logits: see
+# tests/core/checkpoints/test_memory_measured.py.
+_CPU_SCRATCH = 32 << 20
+_TOKENIZER_BYTES = 450  # for each token, its merge and its place in the tables
+_HEAD_COPIES = 2  # below float32 oneDNN keeps the head re-ordered for numbers of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +27,8 @@ class MemoryEstimate:
         weights_bytes: of target and draft.
         cache_bytes: of every cache: a race keeps two of the target's.
         logits_bytes: of the rows that one round looks at, in float32.
-        scratch_bytes: working space of a GPU: library handles and captured graphs.
+        scratch_bytes: working space: tokenizers; on a GPU library handles and captured
+            graphs; on a CPU activations, and below float32 copies of the output head.
         total_bytes: the sum.
         free_bytes: free on the device when asked, or 0 if not known.
     """
@@ -72,7 +78,9 @@ def estimate(
     if draft is not None:
         weights += weight_bytes(draft, other) + _sliced_head_bytes(draft, other)
         caches += _cache_bytes(draft, capacity, other)
-    scratch = _GPU_SCRATCH if _on_gpu(device) else 0
+    scratch = _scratch_bytes(target, own, device)
+    if draft is not None:
+        scratch += _side_bytes(draft, other, device)
     total = weights + caches + logits + scratch
     return MemoryEstimate(weights, caches, logits, scratch, total, _free(device))
 
@@ -87,6 +95,14 @@ def weight_bytes(facts: CheckpointFacts, dtype: str) -> int:
 def _sliced_head_bytes(draft: CheckpointFacts, dtype: str) -> int:
     """Return the copy of a head's rows; as a rule the whole matrix is the embedding."""
     return draft.draft_head_size * draft.hidden_size * _SIZES[dtype]
+
+
+def stays_mapped(facts: CheckpointFacts, dtype: str) -> bool:
+    """Return whether the weights are used where they lie in the mapped file.
+
+    On a CPU safetensors are not copied, unless they are converted to another dtype.
+    """
+    return facts.kind is not CheckpointKind.GGUF and facts.dtype == dtype
 
 
 def require_room(facts: CheckpointFacts, dtype: str, device: str, free: int) -> None:
@@ -145,6 +161,20 @@ def _logits_bytes(
     if draft is not None:
         rows += lookahead * draft.vocabulary_size
     return 3 * 4 * rows
+
+
+def _scratch_bytes(target: CheckpointFacts, dtype: str, device: str) -> int:
+    shared = _GPU_SCRATCH if _on_gpu(device) else _CPU_SCRATCH
+    return shared + _side_bytes(target, dtype, device)
+
+
+def _side_bytes(facts: CheckpointFacts, dtype: str, device: str) -> int:
+    """Return the working space that one model asks for by its size."""
+    tokenizer = _TOKENIZER_BYTES * facts.tokenizer_size
+    if _on_gpu(device) or dtype == "float32":
+        return tokenizer
+    head = facts.vocabulary_size * facts.hidden_size * _SIZES[dtype]
+    return tokenizer + _HEAD_COPIES * head
 
 
 def _resolve(dtype: str, device: str) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.folder_inspection import NO_LIMIT
+from core.checkpoints.memory import weight_bytes
 from core.checkpoints.progress import megabytes
 
 
@@ -28,7 +29,6 @@ def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:
     if facts.problem:
         return ()
     context = f"{facts.context_length:,} tokens"
-    packed = f", packed as {facts.quantization}" if facts.quantization else ""
     return (
         ("Architecture", facts.architecture),
         (
@@ -39,11 +39,26 @@ def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:
         ("Width", f"{facts.hidden_size:,}"),
         ("Vocabulary", _vocabulary(facts)),
         ("Context", "no limit" if facts.context_length == NO_LIMIT else context),
-        ("Stored as", f"{facts.dtype}{packed}"),
+        ("Stored as", _stored(facts)),
         ("Size on disk", megabytes(facts.size_bytes)),
+        ("In memory", _in_memory(facts)),
         ("Licence", facts.licence or "not stated"),
         ("Chat template", "yes" if facts.has_chat_template else "no"),
     )
+
+
+def _stored(facts: CheckpointFacts) -> str:
+    packed = facts.quantization not in ("", facts.dtype)
+    return f"{facts.dtype}, {facts.quantization}" if packed else facts.dtype
+
+
+def _in_memory(facts: CheckpointFacts) -> str:
+    """Say what the weights take, and that a packed file is unpacked for it."""
+    if facts.kind is CheckpointKind.GGUF and facts.quantization:
+        cost = megabytes(weight_bytes(facts, "float32"))
+        return f"{cost} in float32, half in 16 bits: it is unpacked when loaded"
+    wide, half = (megabytes(weight_bytes(facts, d)) for d in ("float32", "bfloat16"))
+    return wide if wide == half else f"{wide} in float32, {half} in 16 bits"
 
 
 def _vocabulary(facts: CheckpointFacts) -> str:
