@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from core.cli.work import Progress, interruptible, load
 from core.codec import encode
 from core.config import DecodingConfig
 from core.control import Control
-from core.errors import ConfigurationError
 from core.events import LoadProgress
 from core.lab import paper_figure
 from core.lab.figure_one import figure_curves
@@ -36,6 +34,7 @@ from core.lab.sweep_events import (
     SweepProgress,
     SweepStarted,
 )
+from core.lab.sweep_export import cell_json, write_csv
 from core.session import Session
 
 
@@ -180,38 +179,6 @@ def result_json(started: SweepStarted, finished: SweepFinished) -> dict[str, Any
         "file": started.file,
         "badge": "MEASURED",
     }
-
-
-def cell_json(cell: SweepCell) -> dict[str, Any]:
-    """Return a cell with K under the name that files have for it."""
-    values = encode(cell)
-    return {"k": values.pop("lookahead"), **values}
-
-
-def write_csv(cells: tuple[SweepCell, ...], path: Path) -> None:
-    """Write one cell a line, the counts as columns of their own.
-
-    Raises:
-        ConfigurationError: if the file cannot be written.
-    """
-    rows = [_flat(cell) for cell in cells]
-    try:
-        with path.open("w", encoding="utf-8", newline="") as file:
-            writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-            writer.writeheader()
-            writer.writerows(rows)
-    except OSError as error:
-        raise ConfigurationError(
-            f"Cannot write {path.name}: {error.strerror}.", path=path.name
-        ) from error
-
-
-def _flat(cell: SweepCell) -> dict[str, Any]:
-    values = cell_json(cell)
-    shares = values.pop("acceptance_by_place")
-    counts = values.pop("counts")
-    places = " ".join("" if s is None else f"{s:.4f}" for s in shares)
-    return {**values, **counts, "acceptance_by_place": places}
 
 
 def _lines(started: SweepStarted, finished: SweepFinished) -> list[str]:
