@@ -16,6 +16,18 @@ import pytest
 pytest_plugins = ["tests.faults"]
 
 
+def _take_one_core():
+    """Keep a worker of pytest-xdist to a core; kernels that share cores spin."""
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+    if worker and hasattr(os, "sched_setaffinity"):
+        cores = sorted(os.sched_getaffinity(0))
+        number = int(worker.removeprefix("gw"))
+        os.sched_setaffinity(0, {cores[number % len(cores)]})
+
+
+_take_one_core()
+
+
 def pytest_collection_modifyitems(items):
     """Let pass what the offscreen platform says about every window that shows."""
     for item in items:
