@@ -25,7 +25,7 @@ class PredictedSpeed:
     """A PlotSource: tokens per second by K; PREDICTED, and dashed where untried."""
 
     title, unit, across = "Predicted speed", "tok/s", "K"
-    empty = "nothing tested yet"
+    empty = "nothing to predict from yet"
 
     def attach(self, plot: pg.PlotItem) -> None:
         """Create the items once."""
