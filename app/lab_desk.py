@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 
 from app.decode_page import DecodePage
+from app.errands import Errands
 from app.lab_page import LabPage
 from app.pair_desk import PairDesk
 from app.run_controller import Finding, RunController
 from app.run_desk import RunDesk
+from app.trace_desk import TraceDesk
 from app.views.exactness_panel import ExactnessPanel
+from app.views.rules_panel import RulesPanel
 from core.config import DrafterKind
 from core.control import Control
+from core.lab.rules import compare
 from core.prompts import EMPTY_PROMPT
 from core.session import Session
 
+RULES = "rules"
 NO_DRAFTER = "The lab needs a drafter, and none is chosen; pick one on the Decode page."
 NO_DEMO = "The demo target is not on this computer yet; fetch it on the Decode page."
 
@@ -31,12 +37,19 @@ class LabDesk(QObject):
         controller: RunController,
         pairs: PairDesk,
         runs: RunDesk,
+        traces: TraceDesk,
+        errands: Errands,
     ) -> None:
         super().__init__(lab)
         self._lab, self._page, self._controller = lab, page, controller
         self._pairs, self._runs = pairs, runs
+        self._traces, self._errands = traces, errands
         self.exactness = ExactnessPanel()
+        self.rules = RulesPanel()
         lab.add_section("Exactness", self.exactness)
+        lab.add_section("Rules", self.rules)
+        self.rules.compare_asked.connect(self._on_compare_asked)
+        errands.answered.connect(self._on_answered)
         self.exactness.verify_asked.connect(self._on_verify_asked)
         self.exactness.cancel_asked.connect(controller.stop)
         controller.state_changed.connect(lab.show_state)
@@ -69,3 +82,13 @@ class LabDesk(QObject):
 
         self.exactness.begin()
         self._controller.work(pair, verify, request.config)
+
+    @Slot()
+    def _on_compare_asked(self) -> None:
+        # In the background: the events of a long run are on the disk.
+        self._errands.ask(RULES, partial(compare, self._traces.events))
+
+    @Slot(str, object)
+    def _on_answered(self, key: str, value: object) -> None:
+        if key == RULES and isinstance(value, tuple):
+            self.rules.show_figures(value)

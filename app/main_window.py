@@ -110,9 +110,8 @@ class MainWindow(QMainWindow):
         config = self.page.decoding.config
         self.pair_desk = PairDesk(self.page.pair, config, errands, self)
         self.run_desk = RunDesk(self.page, controller, self.pair_desk, self)
-        self.lab_desk = LabDesk(
-            self.lab, self.page, controller, self.pair_desk, self.run_desk
-        )
+        desks = self.pair_desk, self.run_desk, self.traces.desk
+        self.lab_desk = LabDesk(self.lab, self.page, controller, *desks, errands)
         self.draft_desk = DraftDesk(self.page.pair, controller, self)
         self.present = PresentPage()
         self.help_desk = HelpDesk(self, errands)

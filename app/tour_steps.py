@@ -63,7 +63,7 @@ def steps_of(events: Sequence[Event]) -> tuple[Step, ...]:
     started = next(e for e in events if isinstance(e, RunStarted))
     rounds = [e for e in events if isinstance(e, RoundFinished)]
     broken, whole = _broken(rounds), _whole(rounds)
-    before, later = _text_before(rounds, broken), _text_before(rounds, whole)
+    before, later = _text_before(events, broken), _text_before(events, whole)
     names = started.target.name, started.draft.name if started.draft else "a draft"
     told = (
         (Stage.DRAFT, _draft(broken, names[1]), broken, before),
@@ -120,7 +120,8 @@ def _whole(rounds: list[RoundFinished]) -> RoundFinished:
     found = [r for r in found if r.tokens[-1].origin is Origin.BONUS]
     if not found:
         raise NoTour("no round was kept whole")
-    return max(found, key=lambda r: r.lookahead)
+    # The surest one: a bonus that is a surprise would need a second explanation.
+    return max(found, key=lambda r: (r.lookahead, r.tokens[-1].target_probability or 0))
 
 
 def _refused(event: RoundFinished) -> Place | None:
@@ -135,9 +136,15 @@ def _doubtful(event: RoundFinished) -> Place | None:
     return None if sure else found
 
 
-def _text_before(rounds: list[RoundFinished], event: RoundFinished) -> str:
-    before = (r for r in rounds if r.round_index < event.round_index)
-    return "".join(token.text for r in before for token in r.tokens)
+def _text_before(events: Sequence[Event], event: RoundFinished) -> str:
+    """Return what the round's own run had emitted; a recording may hold several."""
+    text = ""
+    for each in events[: events.index(event)]:
+        if isinstance(each, RunStarted):
+            text = ""
+        elif isinstance(each, RoundFinished):
+            text += "".join(token.text for token in each.tokens)
+    return text
 
 
 def _draft(event: RoundFinished, draft: str) -> str:

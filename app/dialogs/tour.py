@@ -15,7 +15,7 @@ from app.views.candidate_bars import CandidateBars
 from app.views.elided import ElidedLabel
 from app.views.round_strip import RoundStrip
 
-RECORDED = "Every token and number here is from a real run, recorded on a laptop's CPU."
+RECORDED = "Every token and number here is from real runs, recorded on a CPU."
 BEFORE = 60  # characters of the text that stands before the round
 LINES = 4  # of words, so that no step moves what stands under them
 

@@ -229,3 +229,44 @@ def test_a_live_race_is_shown_as_it_happens(qtbot, application, window, session)
     assert page.lanes[Lane.PLAIN].words()[2].endswith("finished")
     assert window.page.verdict._figure.text() == "1.81×"  # the Decode page has it too
     assert page.source.model().item(1).isEnabled()  # the last race can be played again
+
+
+# What can be taken along --------------------------------------------------------------
+
+
+def test_a_report_opens_again_as_the_run_that_it_tells_of(
+    qtbot, application, window, tmp_path
+):
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    before = window.traces.desk.events
+    page, profile = tmp_path / "run.html", tmp_path / "run.json"
+    with qtbot.waitSignal(window.traces.noted):
+        window.traces.report_path(str(page))
+    with qtbot.waitSignal(window.traces.noted):
+        window.traces.profile_path(str(profile))
+    assert "traceEvents" in profile.read_text()
+    with qtbot.waitSignal(application.controller.finished):
+        window.traces.open_path(str(page))
+    assert window.bar.badge.text() == "RECORDED"
+    assert window.traces.desk.events == before
+    with qtbot.waitSignal(window.traces.failed) as failed:
+        window.traces.report_path(str(tmp_path / "none" / "run.html"))
+    assert "Cannot write run.html" in failed.args[0]
+
+
+def test_rules_are_compared_at_the_places_of_the_last_run(qtbot, application, window):
+    panel = window.lab_desk.rules
+    with qtbot.waitSignal(application.errands.answered):
+        panel.compare.click()
+    assert panel.note.text().startswith("Nothing was judged yet")
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    with qtbot.waitSignal(application.errands.answered):
+        panel.compare.click()
+    rows = range(panel.table.rowCount())
+    shown = {panel.table.item(r, 0).text(): panel.table.item(r, 2).text() for r in rows}
+    assert shown["Modified rejection (Chen)"] == "0.80"
+    assert shown["Exact match of samples"] == "0.50"
+    assert panel.table.item(3, 1).text() == "✗ lossy"
+    assert "places judged" in panel.note.text()
