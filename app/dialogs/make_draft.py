@@ -31,8 +31,8 @@ INTRODUCTION = (
     "better draft."
 )
 SIZES = (
-    ("Tiny: 2 layers, 256 wide", "tiny"),
-    ("Small: 4 layers, 384 wide", "small"),
+    ("Tiny: the cheapest steps", "tiny"),
+    ("Small: better guesses, dearer steps", "small"),
 )
 FIRST_MINUTES = 60
 LIBRARY = "Draftrace's own library: nine kinds of prompts"
