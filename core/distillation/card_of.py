@@ -11,8 +11,8 @@ from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.distillation.card import DraftCard
 from core.distillation.clock import Stopwatch
 from core.distillation.collecting import CollectingSettings
-from core.distillation.plan import DistillPlan, DraftFigures
-from core.distillation.recipe import Recipe
+from core.distillation.plan import DistillPlan, DraftFigures, Stage
+from core.distillation.recipe import Recipe, teaching_of
 from core.distillation.training import TrainingSettings
 from core.machine import package_version
 
@@ -45,7 +45,7 @@ def card_of(
         licence=target.licence,
         command=_command(plan, target, watch),
         data=tuple(_data(plan, recipe, target, tokens)),
-        recipe=tuple(_recipe(recipe)),
+        recipe=tuple(_recipe(plan, recipe, watch)),
         seconds=tuple(watch.seconds().items()),
         expected_acceptance=acceptance,
         figures=figures,
@@ -76,12 +76,15 @@ def _data(
     ]
 
 
-def _recipe(recipe: Recipe) -> list[tuple[str, str]]:
-    loss = TrainingSettings().variation
+def _recipe(
+    plan: DistillPlan, recipe: Recipe, watch: Stopwatch
+) -> list[tuple[str, str]]:
+    teaching = teaching_of(plan, round(watch.of(Stage.TRAINING)))
+    loss = teaching.variation
     return [
         *_rows(recipe.shape, type(recipe.shape)),
         ("loss", f"{1 - loss:g} forward KL + {loss:g} total variation"),
-        *_rows(TrainingSettings(), TrainingSettings),
+        *_rows(teaching, TrainingSettings),
         ("draftrace", package_version("draftrace")),
         ("torch", package_version("torch")),
     ]
