@@ -53,6 +53,8 @@ def session():
 @pytest.fixture
 def application(qtbot, qapp, session, tmp_path, monkeypatch):
     monkeypatch.setattr("app.present_page.COUNT_FROM", 1)
+    # Looking for devices imports torch, which closing would have to wait for.
+    monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
     ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
     pair = PairConfig(ModelConfig("here"), DrafterKind.LOOKUP)
     stored.save(ini, stored.AppSettings(pair=pair, prompt="Say it."))
