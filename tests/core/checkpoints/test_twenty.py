@@ -9,9 +9,12 @@ from tiny_checkpoints import check_sentence
 from twenty import DECODES, GGUF, NAMES, REFUSED, STRANGER, TARGET, make_twenty
 
 from core import cli
+from core.checkpoints import loading, weights
 from core.checkpoints.pairing import Fit
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+from core.control import Control
 from core.errors import CoreError, VocabularyMismatchError
+from core.events import PairLoaded
 from core.session import Session
 from tests.core.tiny_sessions import decode, load
 
@@ -83,26 +86,45 @@ def test_other_tokens_are_refused_as_a_draft_and_decode_alone(folder, listed):
 
 
 @pytest.fixture(scope="module")
-def plain_text(folder) -> tuple[int, ...]:
-    """The target's own greedy tokens."""
+def with_target(folder) -> tuple[Session, tuple[int, ...]]:
+    """A session that keeps the target, and the target's own greedy tokens."""
     session = Session()
     load(session, PairConfig(_model(folder / TARGET)))
-    return decode(session, GREEDY).tokens
+    return session, decode(session, GREEDY).tokens
 
 
 @pytest.mark.parametrize("name", USABLE)
-def test_every_usable_one_drafts_losslessly_for_the_target(folder, plain_text, name):
-    session = Session()
+def test_every_usable_one_drafts_losslessly_for_the_target(folder, with_target, name):
+    session, plain = with_target
     load(session, _pair(folder / TARGET, folder / name))
     found = decode(session, GREEDY)
-    assert found.tokens == plain_text
+    assert found.tokens == plain
     assert found.counts.drafted > 0
 
 
-@pytest.mark.parametrize("name", [n for n in USABLE if n != TARGET])
+@pytest.mark.parametrize("name", USABLE)
 def test_every_usable_one_decodes_as_a_target(folder, name):
     session = Session()
     load(session, PairConfig(_model(folder / name)))
+    assert decode(session, GREEDY).counts.emitted == GREEDY.max_new_tokens
+
+
+def test_a_cancelled_load_leaves_the_pair_before_usable(folder, monkeypatch):
+    session, read = Session(), []
+
+    class Impatient(Control):
+        def should_stop(self) -> bool:
+            return bool(read)  # as soon as the new weights are in memory
+
+    def read_and_tell(*arguments):
+        read.append(True)
+        return weights.read_weights(*arguments)
+
+    load(session, _pair(folder / TARGET))
     before = decode(session, GREEDY).tokens
-    load(session, _pair(folder / name, folder / TARGET))
+    monkeypatch.setattr(loading, "read_weights", read_and_tell)
+    events = list(session.load(_pair(folder / "qwen2"), Impatient()))
+    assert read
+    assert not any(isinstance(event, PairLoaded) for event in events)
+    assert session.pair == _pair(folder / TARGET)
     assert decode(session, GREEDY).tokens == before
