@@ -14,6 +14,8 @@ from app.generation_worker import Failure
 from app.picks import hub_picks, hub_size
 from core.events import LoadProgress
 
+_LEFT: list[Errands] = []
+
 
 class HubDesk(QObject):
     """A thread of its own for the hub, which may take hours; ended by :meth:`close`.
@@ -66,8 +68,10 @@ class HubDesk(QObject):
     def close(self) -> None:
         """End the thread; what has arrived stays."""
         self.stop()
-        if self._errands is not None:
-            self._errands.close()
+        if self._errands is not None and not self._errands.close():
+            # Deleting a thread that runs would end the program: it is left to itself.
+            self._errands.setParent(None)
+            _LEFT.append(self._errands)
 
     def _ask(self, key: str, question: Callable[..., Any]) -> None:
         self._stop.set()  # an older question is void

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from core.checkpoints.families import causal_families
 from core.checkpoints.hub_child import Line, patiently
 from core.checkpoints.hub_files import (
     HubFile,
@@ -59,16 +60,22 @@ def fetch_model(
 def search_models(
     line: Line, text: str, largest: str, pauses: tuple[float, ...]
 ) -> list[dict[str, Any]]:
-    """Return what the hub finds for ``text``, the most fetched first."""
+    """Return what the hub finds for ``text``, the most fetched first.
+
+    The hub searches names only; a word that names an architecture is asked as a tag.
+    """
     from huggingface_hub import HfApi
 
+    words = text.split()
+    families = [word.lower() for word in words if word.lower() in causal_families()]
+    names = [word for word in words if word.lower() not in families]
     wanted = ["config", "downloads", "gated", "safetensors", "tags"]
     size = {"num_parameters": f"min:0,max:{largest}"} if largest else {}
 
     def ask() -> list[dict[str, Any]]:
         found = HfApi().list_models(
-            search=text,
-            filter="safetensors",
+            search=" ".join(names) or None,
+            filter=["safetensors", *families],
             pipeline_tag="text-generation",
             expand=wanted,  # pyright: ignore[reportArgumentType]
             sort="downloads",

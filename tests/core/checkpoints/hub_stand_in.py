@@ -133,7 +133,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _found(self, query: dict[str, list[str]]) -> list[dict]:
         text = query.get("search", [""])[0]
-        return [m for m in self.hub.models if text in m["id"]]
+        tags = set(query.get("filter", [])) - {"safetensors", "text-generation"}
+        return [
+            m for m in self.hub.models if text in m["id"] and tags <= set(m["tags"])
+        ]
 
     def _info(self) -> None:
         fault = self.hub.next_fault(INFO)

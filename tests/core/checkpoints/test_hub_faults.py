@@ -226,7 +226,7 @@ def test_model_without_safetensors_is_refused(server):
         check_sentence(caught.value, "someone/tiny", "safetensors", "GGUF")
 
 
-def test_search_names_what_a_list_shows(server):
+def test_search_by_name_and_architecture_names_what_a_list_shows(server):
     server.models = [
         {
             "id": "someone/tiny-chat",
@@ -234,13 +234,14 @@ def test_search_names_what_a_list_shows(server):
             "gated": "manual",
             "config": {"model_type": "llama"},
             "safetensors": {"total": 123, "parameters": {"F32": 123}},
-            "tags": ["text-generation", "license:apache-2.0"],
+            "tags": ["text-generation", "llama", "license:apache-2.0"],
         },
-        {"id": "other/model", "tags": []},
+        {"id": "other/model", "tags": ["qwen2"]},
     ]
-    assert hub.search_hub("tiny", Work()) == (
-        hub.HubModel("someone/tiny-chat", "llama", 123, "apache-2.0", True, 7),
-    )
+    tiny = hub.HubModel("someone/tiny-chat", "llama", 123, "apache-2.0", True, 7)
+    assert hub.search_hub("tiny", Work()) == (tiny,)
+    assert hub.search_hub("Llama chat", Work()) == (tiny,)
+    assert hub.search_hub("qwen2 chat", Work()) == ()
 
 
 _PROGRAM = """
