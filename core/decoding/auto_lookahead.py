@@ -77,6 +77,7 @@ class AutoLookahead:
         self._tested = [0.0] * MAX_LOOKAHEAD
         self._accepted = [0.0] * MAX_LOOKAHEAD
         self._prior = PRIOR_TESTS
+        self._judged = 0  # since then, without fading
         self._asked = self._proposed = 0.0
 
     def observe(self, drafted: int, tested: int, accepted: int) -> None:
@@ -101,10 +102,11 @@ class AutoLookahead:
         self._count(drafted, tested, accepted)
         failed = self._probing and not accepted
         self._probing = False
-        self._lookahead = 0 if failed else self._best()
-        if self._lookahead:
+        best = 0 if failed else self._best()
+        self._lookahead = best or int(not failed and self._may_hope())
+        if best:
             self._stay()
-        else:
+        elif not self._lookahead:
             self._rest()
 
     def _count(self, drafted: int, tested: int, accepted: int) -> None:
@@ -115,6 +117,7 @@ class AutoLookahead:
         if not tested:
             return
         self._prior *= DECAY
+        self._judged += tested
         for place in range(MAX_LOOKAHEAD):
             self._tested[place] *= DECAY
             self._accepted[place] *= DECAY
@@ -122,33 +125,35 @@ class AutoLookahead:
             self._accepted[place] += place < accepted
 
     def _best(self) -> int:
-        """Return the K that wins; 1 where chance may be why none seems to."""
-        expected = fastest(self._costs, self.acceptance(), greedy=self._greedy)
-        if expected:
-            return expected
-        hoped = predict(self._costs, self._hope(), 1, greedy=self._greedy)
-        return int(hoped.speedup > 1)
+        return fastest(self._costs, self.acceptance(), greedy=self._greedy)
+
+    def _may_hope(self) -> bool:
+        """Return whether chance may be why no K seems to win.
+
+        One standard error is added to the chance at the first place. The error shrinks
+        with all that was ever judged: it must not take for ever to give a draft up.
+        """
+        chance = self.acceptance().at(1)
+        tests = PRIOR_TESTS + self._judged
+        hope = min(1.0, chance + HOPE * math.sqrt(chance * (1 - chance) / tests))
+        found = predict(self._costs, one_rate(hope), 1, greedy=self._greedy)
+        return found.speedup > 1
 
     @property
     def _greedy(self) -> bool:
         return self._settings is not None and self._settings.temperature == 0
 
-    def _rate(self) -> tuple[float, float]:
-        """Return accepted over tested at all places, the prior included, and tests."""
+    def _rate(self) -> float:
+        """Return accepted over tested at all places, the prior included."""
         tests = self._prior + sum(self._tested)
-        return (PRIOR_RATE * self._prior + sum(self._accepted)) / tests, tests
-
-    def _hope(self) -> Acceptance:
-        """Return the rate one standard error above the expected one."""
-        rate, tests = self._rate()
-        return one_rate(min(1.0, rate + HOPE * math.sqrt(rate * (1 - rate) / tests)))
+        return (PRIOR_RATE * self._prior + sum(self._accepted)) / tests
 
     def acceptance(self) -> Acceptance:
         """Return what is expected of the next proposals.
 
         A place that was seldom judged is taken for like the others.
         """
-        rate, _ = self._rate()
+        rate = self._rate()
         reached, chance = [], 1.0
         for tested, accepted in zip(self._tested, self._accepted, strict=True):
             chance *= (PLACE_TESTS * rate + accepted) / (PLACE_TESTS + tested)
@@ -195,6 +200,7 @@ class AutoLookahead:
             self._rounds,
             self._spent_ms,
             self._prior,
+            self._judged,
             *self._tested,
             *self._accepted,
             self._asked,
