@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtCore import QRect, QSize, Qt, Slot
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import QDialog, QLabel, QPushButton, QWidget
 
 from app.fonts import text_font
@@ -17,7 +17,7 @@ from app.views.round_strip import RoundStrip
 
 RECORDED = "Every token and number here is from real runs, recorded on a CPU."
 BEFORE = 60  # characters of the text that stands before the round
-LINES = 4  # of words, so that no step moves what stands under them
+MARGIN = QSize(40, 60)  # what a window keeps free of the screen
 
 
 class Tour(QDialog):
@@ -116,13 +116,24 @@ class Tour(QDialog):
         notifier().changed.connect(self._on_theme_changed)
 
     def _fit(self) -> None:
-        metrics = self.fontMetrics()
         self._words.setFont(text_font("title"))
-        self._words.setFixedHeight(LINES * self._words.fontMetrics().lineSpacing())
-        self.bars.setMinimumHeight(7 * metrics.height())
+        screen = self.screen().availableGeometry().size() - MARGIN
+        metrics = self.fontMetrics()
         width = max(760, metrics.horizontalAdvance("x") * 100)
-        screen = self.screen().availableGeometry()
-        self.resize(min(width, screen.width() - 40), self.sizeHint().height())
+        wished = QSize(width, self.sizeHint().height() + 3 * metrics.height())
+        self.resize(wished.boundedTo(screen))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._words.setFixedHeight(self._room_for_words())
+
+    def _room_for_words(self) -> int:
+        """Return the height of the longest words, so that no step moves the rest."""
+        metrics, wide = self._words.fontMetrics(), self._words.width()
+        room = QRect(0, 0, wide, 10_000)
+        wrap = Qt.TextFlag.TextWordWrap
+        texts = (metrics.boundingRect(room, wrap, step.words) for step in self._steps)
+        return max(text.height() for text in texts) + metrics.leading() + 2
 
     @Slot(object)
     def _on_theme_changed(self, theme: Theme) -> None:

@@ -151,7 +151,7 @@ class RoundStrip(QWidget):
             painter.drawText(words, _RIGHT, DASH)
             words.translate(0, line)
         words.translate(0, line)
-        painter.setFont(text_font(bold=True))
+        painter.setFont(text_font("small", bold=True))
         painter.setPen(theme.color(LABELS[place.verdict]))
         painter.drawText(words, _LEFT, WORDS[place.verdict])
 

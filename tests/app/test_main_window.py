@@ -355,7 +355,8 @@ def test_a_file_that_is_no_trace_is_a_banner(qtbot, window, tmp_path):
 
 def test_every_control_has_a_name_for_screen_readers(window):
     page = window.page
-    for panel in (window.bar, page.pair, page.decoding, page.prompt, page.strip):
+    here = (window.bar, page.pair, page.decoding, page.prompt, page.strip)
+    for panel in (*here, page.scrub_bar, window.lab, window.present):
         for control in panel.findChildren(QWidget):
             if control.window() is not window:  # the list that a combo drops
                 continue
