@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Any
 
 from core.cli import CANCELLED, CHECK_FAILED, DONE, output
@@ -84,14 +83,13 @@ def _penalised(config: DecodingConfig) -> DecodingConfig:
 def _try(
     session: Session, request: DecodingRequest, control: Control, name: str
 ) -> Row:
-    """Check under one mutant until a check fails."""
+    """Check under one mutant until a check fails; the others are then left out."""
     seconds = 0.0
-    with closing(session.verify(request, control, mutant=name)) as events:
-        for event in events:
-            if isinstance(event, CheckFinished):
-                seconds += event.check.seconds
-                if not event.check.passed:
-                    return Row(name, event.check, seconds)
+    for event in session.verify(request, control, mutant=name):
+        if isinstance(event, CheckFinished):
+            seconds += event.check.seconds
+            if not event.check.passed:
+                return Row(name, event.check, seconds)
     return Row(name, None, seconds)
 
 
