@@ -157,28 +157,38 @@ def _targets(known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
 
 
 def _drafters(reference: str, known: tuple[CheckpointFacts, ...]) -> tuple[Choice, ...]:
-    """Return every candidate, the useless ones with the exact reason."""
-    target = next((f for f in known if f.reference == reference), None)
-    others = (f for f in known if f.reference != reference)
-    return tuple(_drafter(target, f) for f in others)
+    """Return every candidate, the fitting ones first, the others with the reason."""
+    from core.checkpoints.candidates import judge_candidates
+
+    others = [f for f in known if f.reference != reference]
+    target = _target(reference, known)
+    if target is None:
+        return tuple(_drafter(f, f.problem or "") for f in others)
+    judged = judge_candidates(target, others)
+    return tuple(
+        _drafter(c.facts, "" if c.verdict.fits else c.sentence) for c in judged
+    )
 
 
-def _drafter(target: CheckpointFacts | None, draft: CheckpointFacts) -> Choice:
-    kind, problem = DrafterKind.CHECKPOINT, draft.problem or ""
-    if target is not None and not problem:
-        problem = _mismatch(target, draft)
-    note = problem or _facts(draft)
-    return Choice(checkpoint_label(draft), draft.reference, kind, note, not problem)
-
-
-def _mismatch(target: CheckpointFacts, draft: CheckpointFacts) -> str:
-    from core.checkpoints.pairing import judge_pair
+def _target(
+    reference: str, known: tuple[CheckpointFacts, ...]
+) -> CheckpointFacts | None:
+    """Return what drafts are judged for, also outside of the known places."""
+    from core.checkpoints.inspection import inspect_checkpoint
     from core.errors import CoreError
 
+    target = next((f for f in known if f.reference == reference), None)
     try:
-        return next(iter(judge_pair(target, draft).reasons), "")
-    except CoreError as error:
-        return error.sentence
+        target = target or inspect_checkpoint(reference)
+    except CoreError:
+        return None
+    return None if target.problem else target
+
+
+def _drafter(draft: CheckpointFacts, problem: str) -> Choice:
+    label, note = checkpoint_label(draft), problem or _facts(draft)
+    kind = DrafterKind.CHECKPOINT
+    return Choice(label, draft.reference, kind, note, not problem)
 
 
 def _verdict(

@@ -9,6 +9,7 @@ from app import settings as stored
 from app.application import Application
 from app.dialogs.checkpoint_picker import CheckpointPicker
 from app.item_models.pick_tree import PICK
+from app.pair_outlook import find_checkpoints
 from app.picks import HUB, Pick, draft_picks, target_picks
 from core.checkpoints.hub_cache import local_snapshot
 from core.config import DrafterKind, ModelConfig, PairConfig
@@ -121,6 +122,15 @@ def test_targets_and_drafts_are_read_from_the_disk(models):
     (models / "two.gguf").write_bytes(b"GGUF")  # nothing is remembered from before
     again = draft_picks(str(models / "one.gguf"), (str(models),))
     assert next(p for p in again if p.reference.endswith("two.gguf")).usable is False
+
+
+def test_the_short_list_judges_for_a_target_outside_of_the_places(models, tmp_path):
+    outside = PairConfig(ModelConfig(str(make_gguf(tmp_path / "outside.gguf"))))
+    found = find_checkpoints(outside, (str(models),)).drafters
+    own = [c for c in found if c.reference.startswith(str(models))]
+    assert [c.label for c in own] == ["one", "two", "cut.gguf"]
+    assert [c.usable for c in own] == [True, True, False]
+    assert "cut short" in own[-1].note
 
 
 @pytest.fixture
