@@ -87,7 +87,8 @@ def dialog(qtbot, window):
 def begin_one(qtbot, session, dialog):
     qtbot.mouseClick(dialog.start, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(session.held.is_set)
-    qtbot.waitUntil(lambda: not dialog.progress.loss.curve.is_empty())
+    curve = dialog.progress.loss.curve  # three steps are told before it holds
+    qtbot.waitUntil(lambda: len(curve.table()[1]) == 3)
 
 
 def test_it_asks_for_the_chosen_target_and_a_new_folder(window, dialog):
@@ -108,7 +109,8 @@ def test_a_finished_draft_is_chosen_at_once(qtbot, window, session, dialog, tmp_
     qtbot.waitUntil(lambda: "Training" in window.bar.status.text())
     assert dialog.progress.left.text() == "15 min left"
     assert dialog.progress.acceptance.curve.table()[1][-1] == (15.0, 40.0)
-    assert "40.0 %" in dialog.progress.acceptance.accessibleDescription()
+    card = dialog.progress.acceptance
+    qtbot.waitUntil(lambda: "40.0 %" in card.accessibleDescription())
     with qtbot.waitSignal(window._controller.finished):
         session.go.set()
     pair = window.page.pair.pair()
