@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
-from app.dialogs.make_draft import MakeDraftDialog
 from app.panels.pair_panel import PairPanel
 from app.run_controller import Finding, RunController, State
 from core.checkpoints.places import drafts_folder
@@ -14,6 +14,9 @@ from core.distillation.folder import is_begun
 from core.distillation.plan import DistillFinished, DistillPlan, DistillProgress
 from core.distillation.words import line
 from core.events import Event, LoadProgress
+
+if TYPE_CHECKING:
+    from app.dialogs.make_draft import MakeDraftDialog
 
 LONGEST_NAME = 60
 
@@ -66,6 +69,9 @@ class DraftDesk(QObject):
                 return ""
 
     def _new_dialog(self) -> MakeDraftDialog:
+        # Imported here: its curve needs PyQtGraph, which the first paint must not.
+        from app.dialogs.make_draft import MakeDraftDialog
+
         dialog = MakeDraftDialog(self._panel.window())
         dialog.start_asked.connect(self._on_start_asked)
         dialog.stop_asked.connect(self._controller.stop)

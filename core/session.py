@@ -112,10 +112,13 @@ class Session:
             Target, draft and step costs; None when cancelled.
         """
         report(LoadProgress("Starting torch"))
+        from core.checkpoints.devices import place
         from core.checkpoints.loading import fetch
         from core.checkpoints.progress import Cancelled, Work
 
         wanted = [pair.target] if pair.draft is None else [pair.target, pair.draft]
+        for model in wanted:
+            place(model)  # nothing is fetched for a device that is not there
         try:
             if allow_download:
                 for model in wanted:
