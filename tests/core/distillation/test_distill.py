@@ -14,8 +14,8 @@ from core.checkpoints.inspection import inspect_checkpoint
 from core.cli import main as cli
 from core.config import ModelConfig
 from core.control import Control
+from core.distillation import collection, recipe, store
 from core.distillation import folder as folders
-from core.distillation import recipe, store
 from core.distillation.collecting import CollectingSettings
 from core.distillation.plan import (
     DistillFinished,
@@ -23,6 +23,7 @@ from core.distillation.plan import (
     DistillProgress,
     Stage,
 )
+from core.distillation.source import read_source
 from core.errors import ConfigurationError, CoreError, ModelLoadError
 from core.session import Session
 from tests.core.checkpoints.tiny_checkpoints import check_sentence
@@ -265,3 +266,17 @@ def test_a_sitting_after_long_collecting_only_teaches(made, tmp_path):
     *_, end = distilled(plan(made, out, resume=True))
     assert end.tokens == first.tokens > 0
     assert end.acceptance is not None
+
+
+def test_texts_end_where_the_time_is_up_and_are_kept(made, tmp_path, monkeypatch):
+    monkeypatch.setattr(collection, "LEAST_TOKENS", 4)
+    config = ModelConfig(str(made / "target"), "cpu")
+    source = read_source(inspect_checkpoint(made / "target"), config)
+    prompts = recipe.recipe_of(plan(made, tmp_path / "out")).prompts
+    texts = collection.Collection(source, prompts, SHORT, tmp_path, held_out=False)
+    late = texts.grow(lambda: False, lambda: True, lambda number, batch: None)
+    assert next(late) == texts.tokens > 0
+    assert texts.store.read(0).lengths.max() == 4
+    again = collection.Collection(source, prompts, SHORT, tmp_path, held_out=False)
+    assert again.tokens == texts.tokens
+    assert not any(prompts[i].held_out for i in texts.store.read(0).prompts.tolist())
