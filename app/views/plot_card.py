@@ -78,6 +78,7 @@ class PlotCard(QFrame):
         item.showGrid(y=True, alpha=0.25)
         for side in ("left", "bottom"):
             item.getAxis(side).enableAutoSIPrefix(False)
+            item.getAxis(side).setStyle(showValues=False)  # until there are some
         self.plot.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.plot.setFrameShape(QFrame.Shape.NoFrame)
         self.plot.setContextMenuPolicy(Qt.ContextMenuPolicy.NoContextMenu)

@@ -165,4 +165,5 @@ class PlotsPanel(QScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._at_once = True  # or the last plot would stand undrawn for two seconds
         self._schedule()
