@@ -101,8 +101,8 @@ def _inspect_hub(reference: str, path: Path) -> CheckpointFacts:
         )
     if is_hub_id(reference) and "/" in reference:
         raise ModelLoadError(
-            f"The model {reference} is not on this machine; download it or choose a "
-            "folder.",
+            f"The model {reference} is not on this machine; download it with "
+            f"'draftrace get {reference}' or choose a folder.",
             reference=reference,
         )
     raise ModelLoadError(
