@@ -6,7 +6,6 @@ Float32 on a CPU, where a row's logits do not depend on the rows beside it.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import json
 from collections import Counter
 
@@ -83,15 +82,20 @@ SETTINGS = {
 }
 
 
-@pytest.mark.parametrize("settings", SETTINGS.values(), ids=SETTINGS)
-def test_speculative_text_is_plain_text(session, settings):
-    """H7: every token equal, for each kind of prompt, drafter and several K."""
+DRAFTERS = (("lookup", 7), ("layers", 1), ("layers", 4))
+
+
+@pytest.mark.parametrize("turn", range(len(SETTINGS)), ids=SETTINGS)
+def test_speculative_text_is_plain_text(session, turn):
+    """H7: every token equal, in each pair of settings, kind of prompt and drafter."""
+    settings, prompts = list(SETTINGS.values())[turn], one_of_each_kind()
     load(session, "plain")
-    plain = [decode(session, p, settings) for p in one_of_each_kind()]
-    for drafter, lookahead in (("lookup", 7), ("layers", 1), ("layers", 4)):
+    plain = [decode(session, prompt, settings) for prompt in prompts]
+    for number, (drafter, lookahead) in enumerate(DRAFTERS):
         load(session, drafter)
         config = dataclasses.replace(settings, lookahead=lookahead)
-        for prompt, expected in zip(one_of_each_kind(), plain, strict=True):
+        mine = (number + turn) % len(DRAFTERS)  # every third prompt, others next time
+        for prompt, expected in list(zip(prompts, plain, strict=True))[mine::3]:
             summary = decode(session, prompt, config)
             assert summary.tokens == expected.tokens, (drafter, prompt.title)
             assert summary.text == expected.text
@@ -162,19 +166,22 @@ def ten_prompts():
 
 @pytest.fixture(scope="module")
 def plain_texts(session):
-    load(session, "plain")
-    return functools.cache(lambda prompt: decode(session, prompt, LONG).tokens)
+    """What plain decoding gave, by title; filled once, so that drafts stay loaded."""
+    return {}
 
 
 def same_as_plain(session, plain_texts, prompts, drafter, lookahead):
-    load(session, "plain")
-    expected = [plain_texts(prompt) for prompt in prompts]
+    missing = [prompt for prompt in prompts if prompt.title not in plain_texts]
+    if missing:
+        load(session, "plain")
+        for prompt in missing:
+            plain_texts[prompt.title] = decode(session, prompt, LONG).tokens
     load(session, drafter)
     config = dataclasses.replace(LONG, lookahead=lookahead)
-    for prompt, tokens in zip(prompts, expected, strict=True):
+    for prompt in prompts:
         found = decode(session, prompt, config).tokens
         assert len(found) == LONG.max_new_tokens
-        assert found == tokens, prompt.title
+        assert found == plain_texts[prompt.title], prompt.title
 
 
 @pytest.mark.parametrize(("drafter", "lookahead"), GRID)
