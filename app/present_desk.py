@@ -15,7 +15,7 @@ from app.present_page import PresentPage
 from app.run_controller import RunController
 from app.take import Take, take_of
 from app.trace_actions import DEMO as DEMO_FILE
-from app.views.stage_words import DEMO, LAST, LIVE
+from app.views.stage_words import CANNOT, DEMO, LAST, LIVE
 from core.config import DrafterKind
 from core.events import Event
 from core.trace import Trace, read_trace
@@ -91,7 +91,7 @@ class PresentDesk(QObject):
 
     @Slot()
     def _on_finished(self) -> None:
-        self._live = False
+        self._set_live(False)
         if self.is_shown:
             self._offer(self._page.chosen_source())
 
@@ -149,6 +149,10 @@ class PresentDesk(QObject):
         self._page.clear()
         self._page.count_down()
 
+    def _set_live(self, live: bool) -> None:
+        self._live = live
+        self._page.set_live(live)
+
     def _end(self) -> None:
         if self._live:
             self._controller.stop()
@@ -158,9 +162,11 @@ class PresentDesk(QObject):
     def _on_go(self) -> None:
         source = self._page.chosen_source()
         if source == LIVE:
-            self._live = True
+            self._set_live(True)
             self._window.run_desk.race()
-            self._live = self._window.is_busy()
+            if not self._window.is_busy():
+                self._set_live(False)
+                self._page.show_failure(CANNOT)
         elif source == LAST:
             self._play(take_of(self._window.traces.desk.events))
         else:

@@ -15,7 +15,14 @@ from app.views import stage_words as words
 from app.views.announce import announce
 from app.views.elided import ElidedLabel
 from app.views.stage_lane import StageLane
-from core.events import Event, Lane, RaceFinished, RepeatFinished, RunStarted
+from core.events import (
+    Event,
+    Lane,
+    RaceFinished,
+    RaceStarted,
+    RepeatFinished,
+    RunStarted,
+)
 
 COUNT_FROM, COUNT_MS = 3, 900
 WIDEST = "Start "
@@ -48,7 +55,8 @@ class PresentPage(QWidget):
         self.start, self.source = QPushButton("Start"), QComboBox()
         self.full, self.leave = QPushButton("Full screen"), QPushButton("Leave")
         self._countdown = QLabel(self)
-        self._left = 0  # numbers still to be counted
+        self._left, self._repeats = 0, 0  # numbers still to be counted; races to come
+        self._live = False
         self._role, self._factor = "muted", 1.0
         self._ticker = QTimer(self, interval=COUNT_MS)
         self._player = Player(self)
@@ -119,6 +127,11 @@ class PresentPage(QWidget):
         """Whether it counts down or plays."""
         return self._ticker.isActive() or self._player.is_running
 
+    def set_live(self, live: bool) -> None:
+        """Note whether a race goes on that is shown as it happens."""
+        self._live = live
+        self._offer()
+
     def show_live(self, event: Event) -> None:
         """Show a race as it happens."""
         self._show(event)
@@ -132,11 +145,12 @@ class PresentPage(QWidget):
 
     def _show(self, event: Event) -> None:
         match event:
-            case RunStarted(repeat=repeat):
+            case RaceStarted(repeats=repeats):
+                self._repeats = repeats
+            case RunStarted(lane=Lane.SPECULATIVE):
                 self._heading.setText(words.heading(event))
-                self._tell("muted", words.repeat(repeat, warm_up=event.warm_up))
-                if self._take is not None:
-                    self._tell("muted", words.TRUE_SPEED)
+                live = words.repeat(event, self._repeats)
+                self._tell("muted", words.TRUE_SPEED if self._take else live)
             case RepeatFinished():
                 self._tell("muted", words.repeat_gave(event))
             case RaceFinished():
@@ -190,8 +204,9 @@ class PresentPage(QWidget):
         self._dress_words(Theme.current())
 
     def _offer(self) -> None:
-        self.start.setText("Stop" if self.is_playing else "Start")
-        self.source.setEnabled(not self.is_playing)
+        going = self.is_playing or self._live
+        self.start.setText("Stop" if going else "Start")
+        self.source.setEnabled(not going)
 
     # Building ---------------------------------------------------------------------
 

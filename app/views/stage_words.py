@@ -14,6 +14,7 @@ SOURCES = {
 HEADING = "The same target, with and without a draft"
 READY = "Press Start, or Space."
 COMING = "Ready…"
+CANNOT = "This cannot race yet; the Decode page says why."
 TRUE_SPEED = "At true speed, from the lanes' own clocks"
 _ROLES = {JudgedSpeed.HELPS: "accepted", JudgedSpeed.HURTS: "resampled"}
 
@@ -25,11 +26,11 @@ def heading(event: RunStarted) -> str:
     return f"{event.target.name}, drafted for by {event.draft.name}"
 
 
-def repeat(number: int, *, warm_up: bool) -> str:
+def repeat(event: RunStarted, repeats: int) -> str:
     """Return which repeat of a race goes on."""
-    if warm_up:
+    if event.warm_up:
         return "Warming up…"
-    return f"Race {number}" if number else ""
+    return f"Race {event.repeat} of {repeats}" if event.repeat else ""
 
 
 def repeat_gave(event: RepeatFinished) -> str:

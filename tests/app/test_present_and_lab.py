@@ -224,13 +224,22 @@ def test_a_live_race_is_shown_as_it_happens(qtbot, application, window, session)
     page = window.present
     assert page.chosen_source() == "live"
     assert page.badge.text() == "MEASURED"
+    session.hold_before = 2
     page.start.click()
+    qtbot.waitUntil(session.held.is_set, timeout=10_000)
+    qtbot.waitUntil(lambda: page._words.text() == "Warming up…")
+    assert page.start.text() == "Stop"
+    assert "drafted for by draft" in page._heading.text()
     with qtbot.waitSignal(application.controller.finished, timeout=10_000):
-        pass
+        session.release()
+    assert page.start.text() == "Start"
     assert page._words.text().startswith("1.81× faster than plain")
     assert page.lanes[Lane.PLAIN].words()[2].endswith("finished")
     assert window.page.verdict._figure.text() == "1.81×"  # the Decode page has it too
     assert page.source.model().item(1).isEnabled()  # the last race can be played again
+    window.page.prompt.set_prompt("", True)
+    page.go.emit()
+    assert "Decode page says why" in page._words.text()
 
 
 # What can be taken along --------------------------------------------------------------
