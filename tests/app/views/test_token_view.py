@@ -106,7 +106,8 @@ def test_the_glyph_of_a_token_has_its_roles_colours(view, dark):
 
 
 def test_the_colour_is_on_the_screen(view, dark):
-    fill(view, [speculative_round(0, 0, ["MMMM", "x"], None)], prompt=False)
+    # Dots leave the corner empty in every font.
+    fill(view, [speculative_round(0, 0, ["....", "x"], None)], prompt=False)
     rect = view.geometry_of.rects(0, 4)[0].toRect()
     image = view.viewport().grab().toImage()
     ratio = image.devicePixelRatio()
