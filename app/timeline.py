@@ -68,6 +68,8 @@ class Timeline:
 
     def counts(self, position: int) -> dict[Lane, int]:
         """Return how many rounds of each lane have ended at a position."""
+        if position >= len(self):  # while a run goes on: nothing has to be sorted
+            return {lane: len(clocks) for lane, clocks in self._clocks.items()}
         clock = self.clock_ms(position)
         counts = {lane: bisect_right(c, clock) for lane, c in self._clocks.items()}
         # Rounds that end at the very same time are steps one after the other.
@@ -78,6 +80,9 @@ class Timeline:
 
     def clock_ms(self, position: int) -> float:
         """Return the time at a position; 0 before the first step ends."""
+        if position >= len(self):
+            ends = (clocks[-1] for clocks in self._clocks.values() if clocks)
+            return max(ends, default=0.0)
         step = self.step(position)
         return step.clock_ms if step else 0.0
 

@@ -88,5 +88,6 @@ def test_a_race_is_walked_in_the_order_of_both_clocks():
         for lane, count in counts.items():
             if count:
                 assert line.position_of(lane, count - 1) <= position
+    assert [line.clock_ms(p) for p in (0, 1, 6)] == [0, 10, 70]
     assert [line.position_at(t) for t in (0, 10, 29.9, 30, 1000)] == [0, 1, 2, 5, 6]
     assert line.position_of(Lane.PLAIN, 3) is None
