@@ -37,6 +37,8 @@ class BatchLayer(BufferLayer):
 
     def keep(self, rows: Tensor) -> None:
         """Forget all sequences but those whose indices are in ``rows``: [n]."""
+        assert self.keys is not None
+        assert self.values is not None
         self._rows = len(rows)
         self.keys, self.values = self.keys[rows], self.values[rows]
 

@@ -64,6 +64,10 @@ class Student(nn.Module):
         seed: of the starting weights.
     """
 
+    frozen: Tensor  # [V, hidden]
+    head_ids: Tensor  # [S]
+    places: Tensor  # [V] where an id stands in the head; -1 where nowhere
+
     def __init__(
         self,
         shape: StudentShape,
@@ -109,9 +113,10 @@ class Student(nn.Module):
         model = LlamaForCausalLM(self.config)
         states = {k: v for k, v in self.body.state_dict().items() if "embed" not in k}
         model.model.load_state_dict(states, strict=False)
-        model.get_input_embeddings().weight.data = self.embeddings()
+        model.model.embed_tokens.weight.data = self.embeddings()
         model.tie_weights()
-        model.to(dtype).save_pretrained(folder, max_shard_size=_SHARD)
+        nn.Module.to(model, dtype)
+        model.save_pretrained(folder, max_shard_size=_SHARD)
         head = {"version": 1, "ids": self.head_ids.tolist()}
         (folder / HEAD_FILE).write_text(json.dumps(head), encoding="utf-8")
 

@@ -211,7 +211,7 @@ def fit_width(probabilities: Tensor, vocabulary: int) -> Tensor:
 
 
 def spread(rows: Tensor, ids: Tensor, vocabulary: int, rest: float) -> Tensor:
-    """Return [..., V] rows with [..., n] ``rows`` at ``ids`` [n], ``rest`` elsewhere."""
+    """Return [..., V]: [..., n] ``rows`` at ``ids`` [n], ``rest`` elsewhere."""
     wide = rows.new_full((*rows.shape[:-1], vocabulary), rest)
     wide[..., ids] = rows
     return wide
