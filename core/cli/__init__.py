@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 from core.errors import CoreError
 
 DONE, OUR_FAULT, BAD_INPUT, CHECK_FAILED, CANCELLED = 0, 1, 2, 3, 130
+READER_LEFT = 141  # 128 + SIGPIPE, as a shell reports of other programs
 
 COMMANDS = {
     "run": "decode one prompt and print the tokens and the totals",
@@ -30,8 +33,20 @@ COMMANDS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return the exit code.
 
-    0 done, 1 our fault, 2 the user's input, 3 a check failed, 130 cancelled.
+    0 done, 1 our fault, 2 the user's input, 3 a check failed, 130 cancelled, 141 if
+    nobody reads what is printed any more, as after ``| head``.
     """
+    try:
+        try:
+            return _run(argv)
+        finally:
+            sys.stdout.flush()  # here, not at the exit, where nothing can be caught
+    except BrokenPipeError:
+        _drop_output()
+        return READER_LEFT
+
+
+def _run(argv: Sequence[str] | None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
     if not arguments or arguments[0] not in COMMANDS:
@@ -48,6 +63,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("draftrace: cancelled.", file=sys.stderr)
         return CANCELLED
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush write to nowhere instead of failing again."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            with contextlib.suppress(OSError):
+                os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import Any
 
 from core.checkpoints.candidates import Candidate
@@ -10,6 +11,7 @@ from core.checkpoints.facts import CheckpointFacts
 from core.checkpoints.known import KnownCheckpoint
 from core.cli import DONE, output
 from core.codec import encode
+from core.errors import ConfigurationError
 
 
 def parser(name: str) -> argparse.ArgumentParser:
@@ -30,6 +32,7 @@ def main(options: argparse.Namespace) -> int:
     """List the checkpoints; with a target, the fitting drafts first."""
     from core.checkpoints.known import catalogue
 
+    _require_places(options.places)
     known = catalogue(options.places)
     target, judged = _judge(options.target, known)
     if options.json:
@@ -39,6 +42,14 @@ def main(options: argparse.Namespace) -> int:
     else:
         print("\n".join(_lines(known)))
     return DONE
+
+
+def _require_places(places: list[str]) -> None:
+    for place in places:
+        if not Path(place).exists():
+            raise ConfigurationError(
+                f"There is no folder or file {place}; check the path.", value=place
+            )
 
 
 def _judge(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import getpass
 import json
+import os
 import platform
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -43,6 +46,7 @@ BAD = {
     "no file": (["run", "--prompt-file", "missing.txt"], "missing.txt"),
     "repeats": (["race", "--repeats", "0"], "--repeats is 0"),
     "two targets": (["run", "--demo", "--target", "x"], "two targets"),
+    "no place": (["models", "nowhere-at-all"], "nowhere-at-all"),
     "no checkpoint": (["inspect", "nowhere-at-all"], "nowhere-at-all"),
     "device": (["run", "--target", "demo", "--device", "abacus"], "abacus"),
     "stop": (["run", "--stop", ""], "Stop strings"),
@@ -59,6 +63,21 @@ def test_bad_input_is_one_sentence_and_exit_code_2(words, named, capsys):
     assert named in sentence
     assert sentence.endswith(".")
     assert "Traceback" not in captured.err
+
+
+@pytest.mark.parametrize("words", [["models", "--json"], ["run", "--help"]])
+def test_a_reader_that_leaves_ends_a_command_quietly(words):
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run(
+        [sys.executable, "-m", "core.cli", *words],
+        env={k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"},
+        stdout=writing,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (cli.READER_LEFT, b"")
 
 
 def test_without_a_command_the_help_lists_all(capsys):
