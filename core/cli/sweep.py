@@ -106,7 +106,9 @@ def plan_from(options: argparse.Namespace) -> SweepPlan:
 def _settings(options: argparse.Namespace) -> DecodingConfig:
     """Return the settings beside the grid; Figure 1 has the paper's own."""
     figure = options.figure_1
-    tokens = options.max_new_tokens or (FIGURE_TOKENS if figure else GRID_TOKENS)
+    tokens = options.max_new_tokens
+    if tokens is None:
+        tokens = FIGURE_TOKENS if figure else GRID_TOKENS
     plain = argparse.Namespace(
         **{**vars(options), "k": None, "temperature": 0.0, "max_new_tokens": tokens}
     )

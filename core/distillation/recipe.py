@@ -112,6 +112,8 @@ def _from_config(path: Path) -> StudentShape:
         raise _unfit(path, "cannot be read as JSON") from error
     if not isinstance(config, dict):
         raise _unfit(path, "is no object")
+    if config.keys().isdisjoint(_KEYS.values()):
+        raise _unfit(path, "says nothing of a shape")
     defaults = dataclasses.asdict(StudentShape())
     defaults["key_heads"] = config.get(_KEYS["heads"], defaults["heads"])
     found = {name: config.get(key, defaults[name]) for name, key in _KEYS.items()}

@@ -46,6 +46,7 @@ BAD = {
     "no file": (["run", "--prompt-file", "missing.txt"], "missing.txt"),
     "repeats": (["race", "--repeats", "0"], "--repeats is 0"),
     "two targets": (["run", "--demo", "--target", "x"], "two targets"),
+    "no tokens": (["sweep", "--max-new-tokens", "0"], "Max new tokens is 0"),
     "no place": (["models", "nowhere-at-all"], "nowhere-at-all"),
     "no checkpoint": (["inspect", "nowhere-at-all"], "nowhere-at-all"),
     "device": (["run", "--target", "demo", "--device", "abacus"], "abacus"),

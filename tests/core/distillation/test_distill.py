@@ -222,6 +222,12 @@ BAD_PLANS = {
 }
 
 
+def test_a_file_without_a_shape_is_no_size(tmp_path):
+    (tmp_path / "other.json").write_text('{"name": "Ada"}')
+    with pytest.raises(ConfigurationError, match="says nothing of a shape"):
+        recipe.shape_of(str(tmp_path / "other.json"))
+
+
 @pytest.mark.parametrize("name", BAD_PLANS)
 def test_a_plan_outside_its_limits_is_refused(made, tmp_path, name):
     change, word = BAD_PLANS[name]
