@@ -188,7 +188,6 @@ class DecodePage(QWidget):
         self.middle.setContentsMargins(SPACE, SPACE, SPACE, SPACE)
         columns = QSplitter(Qt.Orientation.Horizontal, self)
         self._beside_plots = column_in(self.right, margins=(0, SPACE, 4, SPACE))
-        self.right.setMinimumWidth(220)
         for widget in (self.left, self.middle, self.right):
             columns.addWidget(widget)
         columns.setStretchFactor(1, 1)

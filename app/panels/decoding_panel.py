@@ -188,10 +188,7 @@ class _NumberRow(_Field):
         if self.slider is not None:
             self.slider.number_changed.connect(self.box.setValue)
             self._add(self.slider, 1)
-            self.box.setProperty("beside", True)
-            self.box.setFixedWidth(
-                self.box.fontMetrics().horizontalAdvance("0.0000") + 16
-            )
+            self.box.stand_beside()
         self._add(self.box, 0 if self.slider else 1)
         self.box.valueChanged.connect(self._on_value_changed)
         self.set_lock("")

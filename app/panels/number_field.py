@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QLocale, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QLocale, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QValidator, QWheelEvent
 from PySide6.QtWidgets import QDoubleSpinBox, QSizePolicy, QSlider, QWidget
 
@@ -40,6 +40,21 @@ class NumberField(QDoubleSpinBox):
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def stand_beside(self) -> None:
+        """Be as wide as a value of a slider needs, at any size of type."""
+        self.setProperty("beside", True)
+        self._fit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self._fit()
+
+    def _fit(self) -> None:
+        width = self.fontMetrics().horizontalAdvance("0.0000") + 16
+        if self.property("beside") and width != self.maximumWidth():
+            self.setFixedWidth(width)
 
     def minimumSizeHint(self) -> QSize:
         """Return a width that does not follow the longest seed there could be."""

@@ -32,7 +32,7 @@ FIT_SIGNS: dict[bool | None, tuple[str, str]] = {
     None: ("muted", ""),
 }
 LOCKED = "The pair waits for the next run."
-MAKE_DRAFT = "Make a draft for this target…"
+MAKE_DRAFT, MAKE_DRAFT_TIP = "Make a draft…", "Make a draft for this target (Ctrl+M)"
 LINK_PADDING = 4
 TIGHT = 0.9  # share of the free memory above which the bar warns
 
@@ -59,6 +59,7 @@ class PairPanel(QWidget):
         self.verdict, self.memory, self.meter = QLabel(), muted(), Meter()
         self.notes = muted()
         self.make_draft = LinkButton(MAKE_DRAFT)
+        self.make_draft.setToolTip(MAKE_DRAFT_TIP)
         self._targets, self._drafters = CheckpointList(), CheckpointList()
         self._chosen: dict[QComboBox, Choice] = {}
         self._filling = False

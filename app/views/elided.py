@@ -32,3 +32,20 @@ class ElidedLabel(QLabel):
         painter = QPainter(self)
         painter.setPen(self.palette().windowText().color())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | self.alignment(), shown)
+
+
+class SteadyLabel(ElidedLabel):
+    """As wide as its widest text where there is room, so that neighbours stay put.
+
+    Signals:
+        none of its own.
+    """
+
+    def __init__(self, widest: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent=parent)
+        self._widest = widest
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def sizeHint(self) -> QSize:
+        wide = self.fontMetrics().horizontalAdvance(self._widest)
+        return QSize(wide, super().sizeHint().height())

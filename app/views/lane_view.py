@@ -28,7 +28,7 @@ EMPTY = {
     "Every token will show where it came from.",
     Lane.PLAIN: "Press Race to decode the same prompt\nwith the target alone.",
 }
-TOUR = "New here? A round, explained in five steps"
+TOUR = "New here? A round in five steps"
 NAMES = {Lane.SPECULATIVE: "Speculative", Lane.PLAIN: "Plain"}
 ENDINGS = {
     StopReason.EOS: "end of text",

@@ -54,6 +54,7 @@ class PlotCard(QFrame):
         self._empty.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self._empty.setProperty("role", "muted")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._empty.setWordWrap(True)
         top = QHBoxLayout()
         top.setContentsMargins(6, 0, 4, 0)
         top.addWidget(self._title)
@@ -64,7 +65,6 @@ class PlotCard(QFrame):
         layout.setSpacing(2)
         layout.addLayout(top)
         layout.addWidget(self.plot, 1)
-        self.setMinimumHeight(120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.source.title)
 
@@ -154,6 +154,7 @@ class PlotCard(QFrame):
         height = QFontMetrics(text_font("small")).height()
         self._item.getAxis("bottom").setHeight(2 * height + 4)
         self._item.getAxis("left").setWidth(height + 30)
+        self.setMinimumHeight(max(120, 5 * height + 50))  # words, and 60 px of picture
         self.source.restyle(theme)
         self._key.setText(self.source.key(theme))
         self._stale = True

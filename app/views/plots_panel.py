@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
@@ -25,6 +25,7 @@ from core.events import Event, Lane, RaceFinished, RunFinished
 # for 30 ms or more, and ten times a second they cost the worker a quarter of its tokens
 # where the kernels use every core; so each comes round every two seconds.
 REFRESH_MS = 300
+NARROWEST = 230
 SCRUB_MS = 15  # while nothing runs, each plot may follow at once, one a turn
 
 
@@ -68,10 +69,15 @@ class PlotsPanel(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMinimumWidth(230)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.setAccessibleName("Plots")
         self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return a width that cuts no title off, at any size of type."""
+        inner = self._column.minimumSizeHint().width()
+        bar = self.verticalScrollBar().sizeHint().width()
+        return QSize(max(NARROWEST, inner + bar), super().minimumSizeHint().height())
 
     def on_event(self, event: Event) -> None:
         """Take in one event; pictures follow on a timer."""
@@ -105,6 +111,7 @@ class PlotsPanel(QScrollArea):
         """Take the current theme's colours."""
         for card in self.cards:
             card.restyle(Theme.current())
+        self.updateGeometry()
         self._schedule()
 
     def export(self, path: str | Path) -> None:

@@ -7,7 +7,6 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
-    QLabel,
     QSlider,
     QToolButton,
     QWidget,
@@ -18,6 +17,7 @@ from app.icons import player_icon
 from app.panels.parts import row_in
 from app.theme import Theme, notifier
 from app.views.announce import announce
+from app.views.elided import SteadyLabel
 
 SPEEDS = {
     "⅛×": 0.125,
@@ -77,7 +77,7 @@ class ScrubBar(QFrame):
         self.setProperty("card", True)
         self.buttons = {name: _button(*words) for name, words in _BUTTONS.items()}
         self.slider = RoundSlider(Qt.Orientation.Horizontal)
-        self.where, self.speed = QLabel(NOTHING), QComboBox()
+        self.where, self.speed = SteadyLabel(WIDEST), QComboBox()
         self._offered = self._playing = False
         self._configure()
         self._place()
@@ -137,7 +137,6 @@ class ScrubBar(QFrame):
         self.speed.setCurrentText(TRUE_SPEED)
         self.speed.setAccessibleName("Speed")
         self.speed.setToolTip("1× is true speed, from the lanes' own clocks")
-        self.where.setTextFormat(Qt.TextFormat.PlainText)
         self.where.setAlignment(_RIGHT)
 
     def _place(self) -> None:
@@ -192,8 +191,6 @@ class ScrubBar(QFrame):
     def _on_theme_changed(self, theme: Theme) -> None:
         self._restyle(theme)
         self.where.setFont(token_font("small"))  # digits of one width
-        widest = self.where.fontMetrics().horizontalAdvance(WIDEST)
-        self.where.setMinimumWidth(widest)  # so that the slider keeps its place
 
 
 def _button(name: str, tip: str) -> QToolButton:

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app import settings as stored
 from app.application import Application
+from app.panels.number_field import NumberField
 from app.panels.prompt_panel import PromptPanel
 from app.run_controller import State
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
@@ -428,6 +429,22 @@ def test_every_theme_can_be_chosen(qtbot, application, window, theme):
     actions = window.actions_.themes.actions()
     next(a for a in actions if a.data() == theme).trigger()
     assert window.settings().theme == theme
+
+
+@pytest.mark.parametrize("zoom", [0, stored.LARGEST_ZOOM])
+def test_the_window_fits_a_small_screen_at_any_size_of_type(
+    qtbot, application, window, zoom
+):
+    application._on_zoom_wished(zoom)
+    window.resize(1280, 720)
+    plots, right = window.page.plots, window.page.right
+    qtbot.waitUntil(lambda: window.width() == 1280, timeout=2000)
+    card = plots.cards[1]
+    qtbot.waitUntil(lambda: right.width() >= card.minimumSizeHint().width())
+    assert card.width() <= plots.viewport().width()
+    box = window.page.decoding.findChild(NumberField)
+    assert box.width() >= box.fontMetrics().horizontalAdvance("0.0000")
+    application._on_zoom_wished(0)
 
 
 def test_type_can_be_made_larger_and_normal_again(qtbot, application, window):
