@@ -13,6 +13,7 @@ from app.lab_page import LabPage
 from app.pair_desk import PairDesk
 from app.run_controller import Finding, RunController
 from app.run_desk import RunDesk
+from app.sweep_desk import SweepDesk
 from app.trace_desk import TraceDesk
 from app.views.exactness_panel import ExactnessPanel
 from app.views.rules_panel import RulesPanel
@@ -47,6 +48,7 @@ class LabDesk(QObject):
         self.exactness = ExactnessPanel()
         self.rules = RulesPanel()
         lab.add_section("Exactness", self.exactness)
+        self.sweeps = SweepDesk(lab, page, controller, self.may_begin, errands)
         lab.add_section("Rules", self.rules)
         self.rules.compare_asked.connect(self._on_compare_asked)
         errands.answered.connect(self._on_answered)

@@ -1,0 +1,177 @@
+"""Between the sweep on the Lab page, the controller and the sweeps that were kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from time import localtime, strftime
+from typing import Any
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtWidgets import QFileDialog
+
+from app.decode_page import DecodePage
+from app.errands import Errands
+from app.generation_worker import Failure
+from app.lab_page import LabPage
+from app.run_controller import Finding, RunController
+from app.views.sweep_panel import SweepPanel
+from app.views.sweep_words import pair_name
+from core.control import Control
+from core.errors import CoreError
+from core.lab.sweep_events import SweepCell
+from core.session import Session
+
+KEPT, CHOSEN, CSV = "sweeps kept", "sweep chosen", "sweep as CSV"
+
+
+class SweepDesk(QObject):
+    """Turn the panel's wishes into jobs and files."""
+
+    def __init__(
+        self,
+        lab: LabPage,
+        page: DecodePage,
+        controller: RunController,
+        may_begin: Callable[[], bool],
+        errands: Errands,
+    ) -> None:
+        super().__init__(lab)
+        self._lab, self._page, self._controller = lab, page, controller
+        self._may_begin, self._errands = may_begin, errands
+        self._stored: tuple[Any, ...] = ()
+        self.panel = SweepPanel()
+        lab.add_section("Sweep", self.panel)
+        self._wire()
+
+    def _wire(self) -> None:
+        panel = self.panel
+        panel.start_asked.connect(self._on_start_asked)
+        panel.cancel_asked.connect(self._controller.stop)
+        panel.cell_chosen.connect(self._on_cell_chosen)
+        panel.opened.connect(self._on_opened)
+        panel.kept_chosen.connect(self._on_kept_chosen)
+        panel.csv_asked.connect(self._on_csv_asked)
+        panel.png_asked.connect(self._on_png_asked)
+        self._errands.answered.connect(self._on_answered)
+        self._errands.failed.connect(self._on_failed)
+
+    @Slot()
+    def _on_start_asked(self) -> None:
+        if not self._may_begin():
+            return
+        settings = self._page.decoding.config()
+        try:
+            plan = self.panel.plan(settings)
+        except CoreError as error:
+            self._lab.banners.show_error(error.sentence)
+            return
+
+        def sweep(session: Session, control: Control) -> Iterator[Finding]:
+            return session.sweep(plan, control)
+
+        self.panel.begin(plan)
+        self._controller.work(self._page.pair.pair(), sweep, plan.settings)
+
+    @Slot(object)
+    def _on_cell_chosen(self, cell: SweepCell) -> None:
+        decoding = self._page.decoding
+        decoding.field("auto_lookahead").set_value(False)
+        decoding.field("lookahead").set_value(cell.lookahead)
+        decoding.field("temperature").set_value(cell.temperature)
+
+    # Kept sweeps ------------------------------------------------------------------
+
+    @Slot()
+    def _on_opened(self) -> None:
+        self._errands.ask(KEPT, _kept)
+
+    @Slot(int)
+    def _on_kept_chosen(self, place: int) -> None:
+        if place < len(self._stored):
+            self._errands.ask(CHOSEN, partial(_opened, self._stored[place]))
+
+    @Slot(str, object)
+    def _on_answered(self, key: str, value: Any) -> None:
+        if key == KEPT:
+            self._stored, names = value
+            self.panel.show_kept(names)
+            files = [stored.path.name for stored in self._stored]
+            if self.panel.file in files:
+                self.panel.kept.setCurrentIndex(files.index(self.panel.file))
+            elif not self.panel.table.cells.is_measured:
+                self._on_kept_chosen(0)
+        elif key == CHOSEN:
+            self.panel.show_recorded(*value)
+        elif key == CSV:
+            self._lab.banners.show_note(f"{value} is written.")
+
+    @Slot(str, object)
+    def _on_failed(self, key: str, failure: Failure) -> None:
+        if key in (KEPT, CHOSEN, CSV):
+            self._lab.banners.show_error(failure.sentence, failure.detail)
+
+    # Files ------------------------------------------------------------------------
+
+    @Slot()
+    def _on_csv_asked(self) -> None:
+        path = self._ask_where("sweep.csv", "CSV (*.csv)")
+        if path is not None:
+            self.write_csv(path)
+
+    def write_csv(self, path: Path) -> None:
+        """Write the cells of the map in the background; a banner tells the end."""
+        self._errands.ask(CSV, partial(_write, self.panel.table.cells.cells, path))
+
+    @Slot()
+    def _on_png_asked(self) -> None:
+        path = self._ask_where("sweep.png", "Picture (*.png)")
+        if path is not None:
+            self.write_png(path)
+
+    def write_png(self, path: Path) -> None:
+        """Write the map as a picture; a banner tells whether it could be."""
+        if self.panel.save_picture(path):
+            self._lab.banners.show_note(f"{path.name} is written.")
+        else:
+            self._lab.banners.show_error(
+                f"Cannot write {path.name}; choose another folder."
+            )
+
+    def _ask_where(self, name: str, kinds: str) -> Path | None:
+        path, _ = QFileDialog.getSaveFileName(self._lab, "Save the sweep", name, kinds)
+        return Path(path) if path else None
+
+
+def _kept() -> tuple[tuple[Any, ...], tuple[str, ...]]:
+    """Return the kept sweeps that hold a turn, and their names for people."""
+    from core.lab.sweep_store import list_sweeps
+
+    stored = tuple(sweep for sweep in list_sweeps() if sweep.runs)
+    return stored, tuple(map(_name, stored))
+
+
+def _name(stored: Any) -> str:
+    when = strftime("%d %b %Y, %H:%M", localtime(stored.path.stat().st_mtime))
+    return f"{_pair(stored)} · {when}"
+
+
+def _pair(stored: Any) -> str:
+    return pair_name(stored.header.target.name, stored.header.draft.name)
+
+
+def _opened(stored: Any) -> tuple[Any, ...]:
+    """Return what the panel shows of a kept sweep."""
+    from core.lab.advice import advise_on_sweep
+
+    cells = stored.cells()
+    advice = advise_on_sweep(cells, stored.header.costs)
+    return stored.plan(), cells, advice, stored.path.name, _pair(stored)
+
+
+def _write(cells: tuple[SweepCell, ...], path: Path) -> str:
+    from core.lab.sweep_export import write_csv
+
+    write_csv(cells, path)
+    return path.name
