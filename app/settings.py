@@ -23,7 +23,7 @@ from core.config import (
     PairConfig,
     describe,
 )
-from core.demo_pair import demo_pair
+from core.demo_pair import demo_config, demo_pair
 from core.errors import CoreError
 
 logger = logging.getLogger(__name__)
@@ -68,7 +68,7 @@ class AppSettings:
     show_right: bool = True
     show_ids: bool = False
     more: bool = False
-    decoding: DecodingConfig = field(default_factory=DecodingConfig)
+    decoding: DecodingConfig = field(default_factory=demo_config)
     pair: PairConfig = field(default_factory=demo_pair)
     prompt: str = ""
     use_chat_template: bool = True
@@ -163,7 +163,7 @@ def _read_splitters(settings: QSettings) -> dict[str, bytes]:
 def _decoding(value: Any) -> DecodingConfig:
     """Read setting by setting, so that one bad value costs only itself."""
     stored = json.loads(value)
-    config = DecodingConfig()
+    config = demo_config()
     for name in describe():
         if name in stored:
             try:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 
 import resources
+from core.config import DrafterKind
+from core.demo_pair import demo_pair
 
 EMPTY_PROMPT = (
     "The prompt is empty (0 tokens); type a few words or choose a prompt from the "
@@ -38,6 +40,13 @@ def library() -> tuple[Prompt, ...]:
     return tuple(Prompt(**entry) for entry in entries)
 
 
-def start_prompt() -> Prompt:
-    """Return the prompt that a first race is run on: the first one that copies."""
-    return next(p for p in library() if p.kind == "repetition")
+def start_prompt(drafter: DrafterKind | None = None) -> Prompt:
+    """Return the prompt that a first race is run on.
+
+    Args:
+        drafter: prompt lookup shows what it can do on a text to copy, the demo's own
+            draft on sums. None is what the demo pair drafts with.
+    """
+    drafter = drafter or demo_pair().drafter
+    kind = "maths" if drafter is DrafterKind.CHECKPOINT else "repetition"
+    return next(p for p in library() if p.kind == kind)

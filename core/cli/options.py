@@ -17,7 +17,7 @@ from core.config import (
     PairConfig,
     describe,
 )
-from core.demo_pair import demo_pair
+from core.demo_pair import demo_config, demo_pair
 from core.errors import ConfigurationError, PromptError
 
 DEMO = "demo"
@@ -129,7 +129,7 @@ def _help(info: FieldInfo) -> str:
 def add_prompt_options(parser: argparse.ArgumentParser, *, traced: bool = True) -> None:
     """Add what is decoded, and how the result is printed."""
     group = parser.add_argument_group("prompt")
-    group.add_argument("--prompt", help="the text (default: the demo's copying prompt)")
+    group.add_argument("--prompt", help="the text (default: one for the drafter)")
     group.add_argument("--prompt-file", type=Path, help="a UTF-8 text file")
     group.add_argument("--raw", action="store_true", help="no chat template")
     group.add_argument("--system", default="", help="the chat template's system turn")
@@ -160,6 +160,14 @@ def pair_from(options: argparse.Namespace) -> PairConfig:
     return PairConfig(target, DrafterKind.CHECKPOINT, model)
 
 
+def _lookahead_from(options: argparse.Namespace) -> int:
+    """Return K as it was asked for, or what suits the pair."""
+    if options.k is not None:
+        return options.k
+    own = pair_from(options) == demo_pair(options.device, options.dtype)
+    return (demo_config() if own else DecodingConfig()).lookahead
+
+
 def config_from(options: argparse.Namespace) -> DecodingConfig:
     """Return the settings that the options name.
 
@@ -168,7 +176,7 @@ def config_from(options: argparse.Namespace) -> DecodingConfig:
     """
     numbers = {name: getattr(options, name) for name in _PLAIN_NUMBERS}
     auto = options.k == AUTO
-    lookahead = {} if options.k is None or auto else {"lookahead": options.k}
+    lookahead = {} if auto else {"lookahead": _lookahead_from(options)}
     return DecodingConfig(
         **numbers,
         **lookahead,
@@ -205,7 +213,7 @@ def _prompt(options: argparse.Namespace) -> str:
         return _read(options.prompt_file)
     from core.prompts import start_prompt
 
-    return start_prompt().text
+    return start_prompt(pair_from(options).drafter).text
 
 
 def _read(path: Path) -> str:

@@ -19,7 +19,7 @@ from core.lab.contenders import Ours, Timing
 from core.lab.step_costs import step_costs
 from core.machine import describe_machine
 
-LOOKAHEAD = 4
+LOOKAHEAD = 2  # short, so that a draft of modest acceptance still shows its worth
 TEMPERATURES = (0.0, 1.0)
 ROWS = (1, 2, 3, 5, 9)
 LEAST_TOKENS = 16  # a shorter text says nothing about speed

@@ -109,7 +109,7 @@ def test_sampled_runs_repeat_with_their_seed(session):
     texts = [
         decode(
             session,
-            start_prompt(),
+            start_prompt(DrafterKind.LOOKUP),
             DecodingConfig(temperature=1.2, max_new_tokens=24, seed=seed),
         ).tokens
         for seed in (7, 7, 8)
@@ -122,7 +122,7 @@ def test_settings_act_from_the_next_round_of_a_running_generation(session):
     config = DecodingConfig(max_new_tokens=24, lookahead=2)
     control = Control(config)
     seen = []
-    request = DecodingRequest("run", start_prompt().text, config)
+    request = DecodingRequest("run", start_prompt(DrafterKind.LOOKUP).text, config)
     for event in session.run(request, control):
         if isinstance(event, RoundFinished):
             seen.append((event.settings.lookahead, event.settings.temperature))
@@ -189,7 +189,7 @@ def test_every_lookahead_and_drafter_give_plain_decodings_tokens(
     session, plain_texts, drafter, lookahead
 ):
     """H7, in float32: one prompt of 128 tokens; the next test has ten."""
-    prompts = [start_prompt()]
+    prompts = [start_prompt(DrafterKind.LOOKUP)]
     same_as_plain(session, plain_texts, prompts, drafter, lookahead)
 
 
