@@ -61,6 +61,7 @@ class SweepPanel(QScrollArea):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent, widgetResizable=True)
+        self.setAccessibleName("Sweep")
         self.choice = SweepChoice()
         self.start, self.cancel = QPushButton("Start"), QPushButton("Cancel")
         self.bar = QProgressBar(textVisible=False, maximum=PARTS)
@@ -177,7 +178,7 @@ class SweepPanel(QScrollArea):
         self._advise(finding.advice)
         self._tell("muted", words.ended(finding))
         self._refresh()
-        return "" if finding.cancelled else finding.advice or words.ended(finding)
+        return "Sweep stopped" if finding.cancelled else "Sweep finished"
 
     def _advise(self, advice: str) -> None:
         self.advice.setText(advice)
