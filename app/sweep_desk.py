@@ -54,6 +54,7 @@ class SweepDesk(QObject):
         panel.kept_chosen.connect(self._on_kept_chosen)
         panel.csv_asked.connect(self._on_csv_asked)
         panel.png_asked.connect(self._on_png_asked)
+        self._controller.finished.connect(self._on_job_finished)
         self._errands.answered.connect(self._on_answered)
         self._errands.failed.connect(self._on_failed)
 
@@ -86,6 +87,11 @@ class SweepDesk(QObject):
     @Slot()
     def _on_opened(self) -> None:
         self._errands.ask(KEPT, _kept)
+
+    @Slot()
+    def _on_job_finished(self) -> None:
+        if self._controller.in_lab and self.panel.isVisible():
+            self._on_opened()  # what was just measured is among them now
 
     @Slot(int)
     def _on_kept_chosen(self, place: int) -> None:

@@ -129,7 +129,7 @@ def test_a_sweep_fills_the_map_and_ends_in_advice(qtbot, application, window, pa
     assert texts(panel)[0] == ["1.59×", "1.99×", "1.25×"]
     assert panel.table.cells.index(0, 1).data(UNDER) == "highest"
     assert panel.advice.text().startswith("K = 2 at temperature 0 is the fastest: 1.")
-    assert window.bar.status.text() == panel.advice.text()
+    assert window.bar.status.text() == "Sweep finished"
     assert panel.outcome.text() == "Finished."
     assert panel.badge.text() == "MEASURED"
     assert panel.bar.value() == panel.bar.maximum()
