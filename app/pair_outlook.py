@@ -96,15 +96,16 @@ def find_checkpoints(pair: PairConfig, places: tuple[str, ...] = ()) -> Findings
 
 def find_devices() -> tuple[str, ...]:
     """Return the devices of this machine; imports torch."""
-    from core.checkpoints.devices import place
+    from core.checkpoints.devices import ALL_GPUS, place
     from core.errors import CoreError
 
     found = ["auto", "cpu"]
-    for name in (*(f"cuda:{i}" for i in range(MOST_GPUS)), "mps"):
+    for name in (*(f"cuda:{i}" for i in range(MOST_GPUS)), ALL_GPUS, "mps"):
         try:
-            found.append(place(ModelConfig("", name)).device)
+            place(ModelConfig("", name))
         except CoreError:  # not on this machine
             continue
+        found.append(name)
     return tuple(found)
 
 

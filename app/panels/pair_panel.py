@@ -26,6 +26,8 @@ from core.events import PairLoaded
 
 AUTO = "auto"
 DTYPES = (AUTO, "float32", "bfloat16", "float16")
+EIGHT_BITS = "int8"
+UNTESTED = ("cuda:all", EIGHT_BITS, "mps")  # nobody could run these
 FIT_SIGNS: dict[bool | None, tuple[str, str]] = {
     True: ("good", "✓ "),
     False: ("error", "✗ "),
@@ -106,7 +108,7 @@ class PairPanel(QWidget):
         now = self.device.currentData() or (AUTO, AUTO)
         self.device.clear()
         for device in devices:
-            for dtype in DTYPES:
+            for dtype in (*DTYPES, *((EIGHT_BITS,) if "cuda" in device else ())):
                 self.device.addItem(_place_name(device, dtype), (device, dtype))
         self._select_place(*now)
         self._filling = False
@@ -257,7 +259,8 @@ def _place_name(device: str, dtype: str) -> str:
     if device == dtype == AUTO:
         return "automatic"
     name = device.upper() if device == "cpu" else device
-    return f"{name} · {dtype}"
+    note = " (untested)" if {device, dtype} & {*UNTESTED} else ""
+    return f"{name} · {dtype}{note}"
 
 
 def _indented(widget: QWidget) -> QHBoxLayout:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     import torch
 
 DTYPES = ("float32", "bfloat16", "float16")
+EIGHT_BITS = "int8"  # untested: no GPU was at hand
+ALL_GPUS = "cuda:all"  # untested: layers spread over every GPU, and the CPU if need be
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,23 +22,27 @@ class Placement:
 
     Attributes:
         device: ``cpu``, ``cuda:0``, ``mps``.
-        dtype: ``float32``, ``bfloat16`` or ``float16``.
+        dtype: ``float32``, ``bfloat16``, ``float16``, or ``int8`` for weights that
+            bitsandbytes packs.
+        spread: the layers are spread over several devices; ``device`` has the first.
     """
 
     device: str
     dtype: str
+    spread: bool = False
 
     @property
     def torch_dtype(self) -> torch.dtype:
-        """The dtype as torch spells it."""
+        """The dtype that is computed in, as torch spells it."""
         import torch
 
-        return getattr(torch, self.dtype)
+        name = "bfloat16" if self.dtype == EIGHT_BITS else self.dtype
+        return getattr(torch, name)
 
     @property
     def bytes_per_value(self) -> int:
         """Bytes of one number."""
-        return 4 if self.dtype == "float32" else 2
+        return {"float32": 4, EIGHT_BITS: 1}.get(self.dtype, 2)
 
 
 def place(config: ModelConfig) -> Placement:
@@ -45,12 +51,18 @@ def place(config: ModelConfig) -> Placement:
     Raises:
         ConfigurationError: for a device or dtype that is not there.
     """
-    device = _device(config.device.strip().lower())
-    return Placement(device, _dtype(config.dtype.strip().lower(), device))
+    asked = config.device.strip().lower()
+    spread = asked == ALL_GPUS
+    device = _first_of_all() if spread else _device(asked)
+    return Placement(device, _dtype(config.dtype.strip().lower(), device), spread)
 
 
 def free_bytes(device: str) -> int:
-    """Return the memory that is free on ``device``."""
+    """Return the memory that is free on ``device``, which may be ``ALL_GPUS``."""
+    if device == ALL_GPUS:
+        import torch
+
+        return sum(free_bytes(f"cuda:{i}") for i in range(torch.cuda.device_count()))
     if device.startswith("cuda"):
         import torch
 
@@ -80,10 +92,38 @@ def _device(asked: str) -> str:
     return f"cuda:{number}"
 
 
+def _first_of_all() -> str:
+    """Return the first of several GPUs."""
+    import torch
+
+    count = torch.cuda.device_count()
+    if count < 2:
+        raise _no_device(ALL_GPUS, f"it takes two GPUs or more and there are {count}")
+    return "cuda:0"
+
+
+def _eight_bits(device: str) -> str:
+    import importlib.util
+
+    cure = ""
+    if not device.startswith("cuda"):
+        cure = f"runs on CUDA only and the device is {device}; choose float32"
+    elif importlib.util.find_spec("bitsandbytes") is None:
+        cure = "needs the package bitsandbytes; install draftrace[gpu]"
+    if cure:
+        raise ConfigurationError(
+            f"The dtype {EIGHT_BITS} {cure}.", setting="dtype", value=EIGHT_BITS
+        )
+    return EIGHT_BITS
+
+
 def _dtype(asked: str, device: str) -> str:
+    if asked == EIGHT_BITS:
+        return _eight_bits(device)
     if asked != "auto" and asked not in DTYPES:
         raise ConfigurationError(
-            f"The dtype {asked} is not known; choose auto, {', '.join(DTYPES)}.",
+            f"The dtype {asked} is not known; choose auto, {', '.join(DTYPES)}, "
+            f"or {EIGHT_BITS} on CUDA.",
             setting="dtype",
             value=asked,
         )

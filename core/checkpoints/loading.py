@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from core.checkpoints import demo, hub, layer_skipping
-from core.checkpoints.devices import Placement, free_bytes, place
+from core.checkpoints.devices import ALL_GPUS, Placement, free_bytes, place
 from core.checkpoints.draft_head import read_draft_head
 from core.checkpoints.end_tokens import eos_ids_of, special_ids_of
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
@@ -95,7 +95,8 @@ def load_model(
     if allow_download:
         fetch(config.reference, work)
     facts = inspect_checkpoint(config.reference)
-    require_room(facts, placement.dtype, placement.device, free_bytes(placement.device))
+    free = free_bytes(ALL_GPUS if placement.spread else placement.device)
+    require_room(facts, placement.dtype, placement.device, free)
     try:
         with translated(facts, placement):
             return _load(facts, placement, work, drafts)

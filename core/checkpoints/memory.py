@@ -8,7 +8,7 @@ from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.progress import megabytes
 from core.errors import DeviceMemoryError
 
-_SIZES = {"float32": 4, "bfloat16": 2, "float16": 2}
+_SIZES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 # Formats that transformers keeps packed; GGUF is unpacked at load.
 _STAYS_PACKED = ("bitsandbytes", "gptq", "awq", "fp8", "mxfp4", "compressed-tensors")
 _GPU_SCRATCH = 512 << 20  # a rough allowance; graphs are captured after loading

@@ -150,6 +150,14 @@ def test_the_panel_gives_back_the_pair_it_shows(pairs):
     assert pairs.pair() == pair
 
 
+def test_what_nobody_could_run_is_called_untested(pairs):
+    pairs.set_devices(("auto", "cpu", "cuda:0", "cuda:all"))
+    names = [pairs.device.itemText(i) for i in range(pairs.device.count())]
+    untested = {name for name in names if name.endswith("(untested)")}
+    assert untested == {n for n in names if "cuda:all" in n or "int8" in n} != set()
+    assert not any("int8" in name for name in names if name.startswith(("CPU", "auto")))
+
+
 def test_what_cannot_be_used_stays_in_the_list_and_says_why(pairs):
     index = pairs.target.model().index(1, 0)
     assert not index.flags() & Qt.ItemFlag.ItemIsEnabled

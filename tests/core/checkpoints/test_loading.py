@@ -6,11 +6,14 @@ import gc
 import weakref
 
 import pytest
+import torch
 from tiny_checkpoints import EOS, check_sentence, make_checkpoint
 
 from core.checkpoints import demo, failures, loading, weights
+from core.checkpoints.devices import Placement
 from core.checkpoints.loading import load_model
 from core.checkpoints.progress import Cancelled
+from core.checkpoints.weights import loading_options
 from core.config import ModelConfig
 from core.errors import ConfigurationError, DeviceMemoryError, ModelLoadError
 from core.events import LoadProgress
@@ -228,12 +231,25 @@ def test_missing_device_and_dtype(whole):
     for config in (
         ModelConfig(str(whole), device="cuda:99"),
         ModelConfig(str(whole), device="tpu"),
+        ModelConfig(str(whole), device="cuda:all"),
         ModelConfig(str(whole), dtype="int3"),
+        ModelConfig(str(whole), device="cpu", dtype="int8"),
     ):
         with pytest.raises(ConfigurationError) as caught:
             load_model(config)
         named = config.dtype if config.dtype != "auto" else config.device
         check_sentence(caught.value, named)
+
+
+def test_several_gpus_and_eight_bits_are_left_to_those_who_know_them():
+    """What transformers is told; no GPU was at hand to see what it makes of it."""
+    one = loading_options(Placement("cuda:1", "bfloat16"))
+    assert one == {"device_map": {"": "cuda:1"}}
+    assert loading_options(Placement("cpu", "float32")) == {}
+    both = loading_options(Placement("cuda:0", "int8", spread=True))
+    assert both["device_map"] == "auto"
+    assert both["quantization_config"].load_in_8bit
+    assert Placement("cuda:0", "int8").torch_dtype == torch.bfloat16
 
 
 def test_half_precision_on_request(whole):
