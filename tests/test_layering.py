@@ -9,6 +9,7 @@ import re
 import runpy
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,7 @@ AT_THE_ROOT = {
 # Stands before every snippet: these modules cannot be imported, as if not installed.
 BLOCKED = """
 import sys
+from collections import Counter
 from importlib.abc import MetaPathFinder
 class Wall(MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
@@ -197,3 +199,9 @@ def test_no_file_names_one_machine_or_one_registry(pattern: re.Pattern[str]):
 def test_no_tracked_file_is_large():
     large = [n for n in tracked_files() if (ROOT / n).stat().st_size > 20 * 2**20]
     assert not large
+
+
+def test_no_two_test_files_share_a_name():
+    """Pytest imports them by their names alone, and refuses the second one."""
+    names = Counter(path.name for path in (ROOT / "tests").rglob("test_*.py"))
+    assert [name for name, count in names.items() if count > 1] == []
