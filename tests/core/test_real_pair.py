@@ -42,6 +42,9 @@ PAIRS = {
     "layers": PairConfig(
         TARGET, DrafterKind.CHECKPOINT, ModelConfig("demo-layers", "cpu", "float32")
     ),
+    "draft": PairConfig(
+        TARGET, DrafterKind.CHECKPOINT, ModelConfig("demo-draft", "cpu", "float32")
+    ),
 }
 
 
@@ -82,7 +85,7 @@ SETTINGS = {
 }
 
 
-DRAFTERS = (("lookup", 7), ("layers", 1), ("layers", 4))
+DRAFTERS = (("lookup", 7), ("draft", 2), ("layers", 4))
 
 
 @pytest.mark.parametrize("turn", range(len(SETTINGS)), ids=SETTINGS)
@@ -152,7 +155,7 @@ def test_race_json_has_both_lanes_and_says_identical(capsys):
 # --- every token, on a grid ----------------------------------------------------------
 
 LONG = DecodingConfig(max_new_tokens=128, ignore_eos=True)
-GRID = [(drafter, k) for drafter in ("lookup", "layers") for k in (1, 3, 4, 7)]
+GRID = [(drafter, k) for drafter in ("lookup", "draft") for k in (1, 3, 4, 7)]
 
 
 def ten_prompts():
@@ -211,9 +214,11 @@ def test_ten_prompts_give_plain_decodings_tokens(
 def test_in_bfloat16_lanes_are_the_same_or_part_at_a_near_tie_that_is_told():
     """H7: rounding may decide, but where it does, position and gap are reported."""
     target = ModelConfig("demo", "cpu", "bfloat16")
+    draft = ModelConfig("demo-draft", "cpu", "bfloat16")
     session, config = Session(), DecodingConfig(max_new_tokens=48, ignore_eos=True)
-    list(session.load(PairConfig(target, DrafterKind.LOOKUP), Control()))
-    for prompt in ten_prompts()[:1]:
+    pair = PairConfig(target, DrafterKind.CHECKPOINT, draft)
+    list(session.load(pair, Control()))
+    for prompt in ten_prompts()[:3]:
         request = DecodingRequest("race", prompt.text, config, prompt.chat, repeats=1)
         *_, result = session.race(request, Control(config))
         assert isinstance(result, RaceFinished)
