@@ -47,9 +47,9 @@ class SweepDesk(QObject):
 
     def _wire(self) -> None:
         panel = self.panel
-        panel.start_asked.connect(self._on_start_asked)
-        panel.cancel_asked.connect(self._controller.stop)
-        panel.cell_chosen.connect(self._on_cell_chosen)
+        panel.strip.start_asked.connect(self._on_start_asked)
+        panel.strip.cancel_asked.connect(self._controller.stop)
+        panel.picture.cell_chosen.connect(self._on_cell_chosen)
         panel.opened.connect(self._on_opened)
         panel.kept_chosen.connect(self._on_kept_chosen)
         panel.csv_asked.connect(self._on_csv_asked)
@@ -106,7 +106,7 @@ class SweepDesk(QObject):
             files = [stored.path.name for stored in self._stored]
             if self.panel.file in files:
                 self.panel.kept.setCurrentIndex(files.index(self.panel.file))
-            elif not self.panel.table.cells.is_measured:
+            elif not self.panel.picture.is_measured:
                 self._on_kept_chosen(0)
         elif key == CHOSEN:
             self.panel.show_recorded(*value)
@@ -128,7 +128,7 @@ class SweepDesk(QObject):
 
     def write_csv(self, path: Path) -> None:
         """Write the cells of the map in the background; a banner tells the end."""
-        self._errands.ask(CSV, partial(_write, self.panel.table.cells.cells, path))
+        self._errands.ask(CSV, partial(_write, self.panel.picture.cells, path))
 
     @Slot()
     def _on_png_asked(self) -> None:
@@ -138,7 +138,7 @@ class SweepDesk(QObject):
 
     def write_png(self, path: Path) -> None:
         """Write the map as a picture; a banner tells whether it could be."""
-        if self.panel.save_picture(path):
+        if self.panel.picture.save(path):
             self._lab.banners.show_note(f"{path.name} is written.")
         else:
             self._lab.banners.show_error(

@@ -113,7 +113,7 @@ def panel(window):
 
 
 def texts(panel) -> list[list[str]]:
-    cells = panel.table.cells
+    cells = panel.picture.table.cells
     return [
         [cells.index(row, column).data() for column in range(cells.columnCount())]
         for row in range(cells.rowCount())
@@ -122,23 +122,28 @@ def texts(panel) -> list[list[str]]:
 
 def test_a_sweep_fills_the_map_and_ends_in_advice(qtbot, application, window, panel):
     assert texts(panel) == [["–"] * 4] * 2  # the grid that is chosen, still empty
-    assert "press Start" in panel.outcome.text()
+    assert "press Start" in panel.strip.outcome.text()
     assert not panel.csv.isEnabled()
     with qtbot.waitSignal(application.controller.finished):
-        panel.start.click()
+        panel.strip.start.click()
     assert texts(panel)[0] == ["1.59×", "1.99×", "1.25×"]
-    assert panel.table.cells.index(0, 1).data(UNDER) == "highest"
-    assert panel.advice.text().startswith("K = 2 at temperature 0 is the fastest: 1.")
+    assert panel.picture.table.cells.index(0, 1).data(UNDER) == "highest"
+    assert panel.picture.advice.text().startswith(
+        "K = 2 at temperature 0 is the fastest: 1."
+    )
     assert window.bar.status.text() == "Sweep finished"
-    assert panel.outcome.text() == "Finished."
-    assert panel.badge.text() == "MEASURED"
-    assert panel.bar.value() == panel.bar.maximum()
+    assert panel.strip.outcome.text() == "Finished."
+    assert panel.strip.badge.text() == "MEASURED"
+    assert panel.strip.bar.value() == panel.strip.bar.maximum()
     panel.figure.setCurrentIndex(1)
     panel.figure.activated.emit(1)
     assert texts(panel)[0] == ["2.00", "2.00", "2.00"]
     panel.kind.setCurrentIndex(1)
     panel.kind.activated.emit(1)
-    assert "Tokens per round, prompts of kind code: scripted" in panel.caption.text()
+    assert (
+        "Tokens per round, prompts of kind code: scripted"
+        in panel.picture.caption.text()
+    )
 
 
 def test_the_plan_has_the_settings_of_the_decode_page_and_the_grid_as_typed(
@@ -149,14 +154,14 @@ def test_the_plan_has_the_settings_of_the_decode_page_and_the_grid_as_typed(
     assert panel.choice.grid.currentText() == "My own"
     assert panel.choice.total.text().startswith("8 cells: 20 decodings")
     with qtbot.waitSignal(application.controller.finished):
-        panel.start.click()
+        panel.strip.start.click()
     plan = session.plans[0]
     assert plan.lookaheads == (1, 2, 3, 8)
     assert plan.temperatures == (0.0, 0.8)
     assert set(plan.kinds) == {"code", "repetition"}
     assert plan.settings.top_p == 0.9
     panel.choice.temperatures.setText("0, warm")
-    panel.start.click()
+    panel.strip.start.click()
     assert len(session.plans) == 1
     banner = window.lab.banners.banners()[0].sentence.text()
     assert banner == "Temperatures have 'warm'; write numbers, such as 0, 0.8."
@@ -166,28 +171,28 @@ def test_a_cancelled_sweep_says_that_it_goes_on_from_there(
     qtbot, application, panel, session
 ):
     session.hold_before = 0
-    panel.start.click()
+    panel.strip.start.click()
     qtbot.waitUntil(session.held.is_set)
-    qtbot.waitUntil(lambda: "about 2 min left" in panel.outcome.text())
+    qtbot.waitUntil(lambda: "about 2 min left" in panel.strip.outcome.text())
     assert application.controller.state is State.WORKING
-    assert panel.bar.value() == panel.bar.maximum() // 2
+    assert panel.strip.bar.value() == panel.strip.bar.maximum() // 2
     assert not panel.choice.isEnabled()
     with qtbot.waitSignal(application.controller.finished):
-        panel.cancel.click()
-    assert "Start goes on from there" in panel.outcome.text()
-    assert panel.table.cells.index(0, 0).data(UNDER) == "so far"
-    assert panel.start.isEnabled()
-    assert not panel.cancel.isEnabled()
+        panel.strip.cancel.click()
+    assert "Start goes on from there" in panel.strip.outcome.text()
+    assert panel.picture.table.cells.index(0, 0).data(UNDER) == "so far"
+    assert panel.strip.start.isEnabled()
+    assert not panel.strip.cancel.isEnabled()
 
 
 def test_kept_sweeps_are_there_when_the_page_is_opened(qtbot, window, panel, tmp_path):
     keep(runs())
     window.show_page(window.lab)
     window.lab.show_section(panel)
-    qtbot.waitUntil(lambda: panel.badge.text() == "RECORDED")
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
     assert texts(panel)[0] == ["1.59×", "1.99×", "1.25×"]  # and no column for plain
     assert panel.kept.currentText().startswith("scripted with draft")
-    assert "RECORDED" in panel.advice.text()
+    assert "RECORDED" in panel.picture.advice.text()
     desk, lines = window.lab_desk.sweeps, tmp_path / "map.csv"
     with qtbot.waitSignal(window.lab_desk._errands.answered):
         desk.write_csv(lines)
@@ -196,7 +201,7 @@ def test_kept_sweeps_are_there_when_the_page_is_opened(qtbot, window, panel, tmp
     shown = {(r["k"], r["temperature"]): r for r in rows if r["prompt_kind"] == "all"}
     assert float(shown["2", "0.0"]["speedup"]) == pytest.approx(1.99, abs=0.005)
     desk.write_png(tmp_path / "map.png")
-    assert QImage(str(tmp_path / "map.png")).width() > 2 * panel._picture.width()
+    assert QImage(str(tmp_path / "map.png")).width() > 2 * panel.picture.width()
     desk.write_png(tmp_path / "none" / "map.png")
     said = [banner.sentence.text() for banner in window.lab.banners.banners()]
     assert "Cannot write map.png; choose another folder." in said
@@ -208,14 +213,14 @@ def test_the_arrow_keys_walk_the_map_and_enter_sets_the_decode_page(
     keep(runs())
     window.show_page(window.lab)
     window.lab.show_section(panel)
-    qtbot.waitUntil(lambda: panel.badge.text() == "RECORDED")
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
     window.page.decoding.field("auto_lookahead").set_value(True)
-    table = panel.table
+    table = panel.picture.table
     table.setFocus()
     table.setCurrentIndex(table.cells.index(0, 0))
     for key in (Qt.Key.Key_Right, Qt.Key.Key_Right, Qt.Key.Key_Down):
         qtbot.keyClick(table, key)
-    said = panel.detail.text()
+    said = panel.picture.detail.text()
     assert said.startswith("K = 4, temperature 0.8: 0.89")
     assert "predicted" in said
     role = Qt.ItemDataRole.AccessibleTextRole
@@ -224,7 +229,7 @@ def test_the_arrow_keys_walk_the_map_and_enter_sets_the_decode_page(
     config = window.page.decoding.config()
     assert (config.lookahead, config.temperature) == (4, 0.8)
     assert not config.auto_lookahead
-    assert "set on the Decode page" in panel.detail.text()
+    assert "set on the Decode page" in panel.picture.detail.text()
     qtbot.mouseClick(
         table.viewport(),
         Qt.MouseButton.LeftButton,
