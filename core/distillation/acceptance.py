@@ -46,9 +46,8 @@ def judge(student: Student, held_out: Sequence[Lesson]) -> Judgement:
     accepted: list[Tensor] = []
     agreed: list[Tensor] = []
     for group in batches(held_out, _BATCH_IDS, seed=0):
-        with torch.autocast(device.type, torch.bfloat16):
-            states = student(padded(group).to(device))
-            logits = student.logits(states_at_places(states, group)).float()
+        states = states_at_places(student(padded(group).to(device)), group)
+        logits = student.logits(states).float()
         known = places(group, head_places).to(device)
         greedy = torch.cat(
             [torch.full((x.num_tokens,), x.temperature == 0) for x in group]

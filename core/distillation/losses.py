@@ -31,16 +31,21 @@ class Places:
         """Return the same on ``device``."""
         return Places(self.rows.to(device), self.target.to(device))
 
+    def part(self, at: slice) -> Places:
+        """Return some of the places."""
+        return Places(self.rows[at], self.target[at])
+
 
 def laws(logits: Tensor, places: Places) -> tuple[Tensor, Tensor]:
     """Return draft and target, each [n, kept + 1], the rest last."""
     known = places.rows >= 0
     draft = torch.softmax(logits.float(), dim=-1)  # [n, S]
     draft = draft.gather(1, places.rows.clamp(min=0)) * known
-    return _with_rest(draft), _with_rest(places.target.float())
+    return with_rest(draft), with_rest(places.target.float())
 
 
-def _with_rest(law: Tensor) -> Tensor:
+def with_rest(law: Tensor) -> Tensor:
+    """Return [n, kept + 1]: ``law`` and what it lacks to 1, last."""
     rest = (1 - law.sum(-1, keepdim=True)).clamp(min=0)
     return torch.cat([law, rest], dim=-1)
 
@@ -61,6 +66,12 @@ def total_variation(draft: Tensor, target: Tensor) -> Tensor:
     DistillSpec (arXiv:2310.08461), section on total variation.
     """
     return 0.5 * (draft - target).abs().sum(-1).mean()
+
+
+def mixed(draft: Tensor, target: Tensor, variation: float) -> Tensor:
+    """Return the mean of total variation, weighed ``variation``, and forward KL."""
+    kl, distance = forward_kl(draft, target), total_variation(draft, target)
+    return (1 - variation) * kl + variation * distance
 
 
 def acceptance(draft: Tensor, target: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from transformers import LlamaConfig, LlamaForCausalLM
 
-from core.distillation.batch_cache import ATTENTION
+from core.distillation.student_body import body_states
 
 HEAD_FILE = "draft_head.json"
 _SHARD = "16MB"  # files that any version control and any mail takes
@@ -80,7 +80,6 @@ class Student(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             whole = LlamaForCausalLM(student_config(shape, like))
-        whole.set_attn_implementation(ATTENTION)
         self.config, self.body = whole.config, whole.model
         self.body.set_input_embeddings(nn.Embedding(1, shape.hidden))  # not used
         self.body.requires_grad_(True)
@@ -95,12 +94,13 @@ class Student(nn.Module):
         """Return [rows, length, hidden] states that :meth:`logits` reads."""
         places = self.places[ids]
         known = (places >= 0)[..., None]
-        embedded = torch.where(known, self.head[places.clamp(min=0)], self.frozen[ids])
-        return self.body(inputs_embeds=embedded, use_cache=False).last_hidden_state
+        trained = nn.functional.embedding(places.clamp(min=0), self.head)
+        embedded = torch.where(known, trained, self.frozen[ids])
+        return body_states(self.body, embedded)
 
     def logits(self, states: Tensor) -> Tensor:
         """Return [..., S] scores of the head's ids."""
-        return states @ self.head.T
+        return states @ self.head.to(states.dtype).T
 
     def embeddings(self) -> Tensor:
         """Return [V, hidden], trained rows and the others."""

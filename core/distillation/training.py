@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from core.distillation.acceptance import Judgement, judge
+from core.distillation.head_loss import head_loss
 from core.distillation.lessons import (
     Lesson,
     batches,
@@ -21,7 +22,6 @@ from core.distillation.lessons import (
     places,
     states_at_places,
 )
-from core.distillation.losses import forward_kl, laws, total_variation
 from core.distillation.student import Student
 
 LAST_RATE = 0.03  # share of the learning rate that is left at the end
@@ -169,15 +169,9 @@ class Teacher:
 
     def _loss(self, group: list[Lesson]) -> Tensor:
         device = self.student.head.device
-        with torch.autocast(device.type, torch.bfloat16):
-            states = self.student(padded(group).to(device))
-            logits = self.student.logits(states_at_places(states, group))
-        known = places(group, self.student.places.cpu())
-        draft, target = laws(logits, known.to(device))
-        share = self.settings.variation
-        return (1 - share) * forward_kl(draft, target) + share * total_variation(
-            draft, target
-        )
+        states = states_at_places(self.student(padded(group).to(device)), group)
+        known = places(group, self.student.places.cpu()).to(device)
+        return head_loss(states, self.student.head, known, self.settings.variation)
 
     def _rate(self) -> float:
         """Return the share of the learning rate: a rise, then half a cosine."""
@@ -236,4 +230,5 @@ def _optimizer(student: Student, settings: TrainingSettings) -> torch.optim.Adam
         lr=settings.learning_rate,
         betas=(0.9, 0.98),
         weight_decay=settings.weight_decay,
+        fused=True,
     )
