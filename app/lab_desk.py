@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Slot
 
 from app.decode_page import DecodePage
 from app.errands import Errands
+from app.figure_desk import FigureDesk
 from app.lab_page import LabPage
 from app.pair_desk import PairDesk
 from app.run_controller import Finding, RunController
@@ -49,6 +50,7 @@ class LabDesk(QObject):
         self.rules = RulesPanel()
         lab.add_section("Exactness", self.exactness)
         self.sweeps = SweepDesk(lab, page, controller, self.may_begin, errands)
+        self.figures = FigureDesk(lab, page, controller, self.may_begin, errands)
         lab.add_section("Rules", self.rules)
         self.rules.compare_asked.connect(self._on_compare_asked)
         errands.answered.connect(self._on_answered)

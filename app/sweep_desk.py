@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from time import localtime, strftime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
@@ -14,14 +13,17 @@ from PySide6.QtWidgets import QFileDialog
 from app.decode_page import DecodePage
 from app.errands import Errands
 from app.generation_worker import Failure
+from app.kept_sweeps import kept_sweeps, stored_pair, sweep_name
 from app.lab_page import LabPage
 from app.run_controller import Finding, RunController
 from app.views.sweep_panel import SweepPanel
-from app.views.sweep_words import pair_name
 from core.control import Control
 from core.errors import CoreError
 from core.lab.sweep_events import SweepCell
 from core.session import Session
+
+if TYPE_CHECKING:
+    from core.lab.sweep_store import StoredSweep
 
 KEPT, CHOSEN, CSV = "sweeps kept", "sweep chosen", "sweep as CSV"
 
@@ -40,7 +42,7 @@ class SweepDesk(QObject):
         super().__init__(lab)
         self._lab, self._page, self._controller = lab, page, controller
         self._may_begin, self._errands = may_begin, errands
-        self._stored: tuple[Any, ...] = ()
+        self._stored: tuple[StoredSweep, ...] = ()
         self.panel = SweepPanel()
         lab.add_section("Sweep", self.panel)
         self._wire()
@@ -150,30 +152,19 @@ class SweepDesk(QObject):
         return Path(path) if path else None
 
 
-def _kept() -> tuple[tuple[Any, ...], tuple[str, ...]]:
-    """Return the kept sweeps that hold a turn, and their names for people."""
-    from core.lab.sweep_store import list_sweeps
-
-    stored = tuple(sweep for sweep in list_sweeps() if sweep.runs)
-    return stored, tuple(map(_name, stored))
+def _kept() -> tuple[tuple[StoredSweep, ...], tuple[str, ...]]:
+    """Return the kept sweeps and their names for people."""
+    stored = kept_sweeps()
+    return stored, tuple(map(sweep_name, stored))
 
 
-def _name(stored: Any) -> str:
-    when = strftime("%d %b %Y, %H:%M", localtime(stored.path.stat().st_mtime))
-    return f"{_pair(stored)} · {when}"
-
-
-def _pair(stored: Any) -> str:
-    return pair_name(stored.header.target.name, stored.header.draft.name)
-
-
-def _opened(stored: Any) -> tuple[Any, ...]:
+def _opened(stored: StoredSweep) -> tuple[Any, ...]:
     """Return what the panel shows of a kept sweep."""
     from core.lab.advice import advise_on_sweep
 
     cells = stored.cells()
     advice = advise_on_sweep(cells, stored.header.costs)
-    return stored.plan(), cells, advice, stored.path.name, _pair(stored)
+    return stored.plan(), cells, advice, stored.path.name, stored_pair(stored)
 
 
 def _write(cells: tuple[SweepCell, ...], path: Path) -> str:

@@ -34,10 +34,10 @@ def export_plot(
     path = Path(path)
     match path.suffix.lower():
         case ".png":
-            with _posed(plot, f"{title} &nbsp; {key}"):
+            with posed(plot, f"{title} &nbsp; {key}"):
                 _png(plot, path)
         case ".svg":
-            with _posed(plot, f"{title} &nbsp; {key}"):
+            with posed(plot, f"{title} &nbsp; {key}"):
                 _svg(plot, title, path)
         case ".csv":
             write_csv([(title, table)], path)
@@ -59,11 +59,11 @@ def write_csv(tables: list[tuple[str, Table]], path: Path) -> None:
 
 
 @contextmanager
-def _posed(plot: pg.PlotWidget, heading: str) -> Iterator[None]:
+def posed(plot: pg.PlotWidget, heading: str, pose: QSize = POSE) -> Iterator[None]:
     """Give the plot a heading and a figure's size, and take both back."""
     size, item = plot.size(), cast(pg.PlotItem, plot.getPlotItem())
     item.setTitle(heading, color=Theme.current().color("text"))
-    plot.resize(POSE)
+    plot.resize(pose)
     try:
         yield
     finally:

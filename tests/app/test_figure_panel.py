@@ -1,0 +1,243 @@
+"""Figure 1 on the Lab page, in the whole window, with cells that were written down."""
+
+from __future__ import annotations
+
+import csv
+import xml.etree.ElementTree as ET
+
+import pytest
+from PySide6.QtCore import QSettings
+from PySide6.QtGui import QImage
+
+from app import settings as stored
+from app.application import Application
+from app.run_controller import State
+from core.config import DrafterKind, ModelConfig, PairConfig
+from core.events import Counts
+from core.lab.paper_figure import HUMAN_EVAL
+from core.lab.sweep_events import (
+    CellFinished,
+    SweepFinished,
+    SweepPlan,
+    SweepProgress,
+    SweepStarted,
+)
+from core.lab.sweep_runs import SweepRun, all_cells, best_cell
+from core.lab.sweep_store import SweepFile, default_path, new_header
+from tests.core.lab.costs import step_costs
+from tests.fakes import ScriptedSession, machine, model_facts
+
+pytestmark = pytest.mark.window
+COSTS = step_costs()
+PLAN = SweepPlan.figure_1()
+# Milliseconds of 128 tokens by K: least at K = 3.
+TIMES = (1600, 1100, 900, 800, 820, 850, 900, 950)
+
+
+ROUNDS = (128, 72, 53, 44, 39, 36, 34, 33)
+
+
+def counts(k: int) -> Counts:
+    rounds = ROUNDS[k]
+    accepted = 128 - rounds
+    refused = rounds // 2 if k else 0
+    drafted, tested = rounds * k, accepted + refused
+    return Counts(rounds, drafted, tested, accepted, refused, rounds - refused, 128)
+
+
+def runs(repeats: int = 4, temperature: float = 0.8) -> list[SweepRun]:
+    return [
+        SweepRun(
+            k,
+            temperature,
+            kind,
+            f"{kind} {n}",
+            repeat,
+            counts(k),
+            TIMES[k] + 10.0 * repeat + (kind == "summary") * 100 * k,
+            (ROUNDS[k],) * k,
+            (ROUNDS[k] // 2,) * k,
+            ROUNDS[k] * (k > 0),
+        )
+        for repeat in range(1, repeats + 1)
+        for kind in PLAN.kinds
+        for n in (1, 2)
+        for k in PLAN.lookaheads
+    ]
+
+
+def keep(found) -> None:
+    """Leave a figure in the person's data folder, as the core does."""
+    facts = model_facts(), model_facts("draft", 11_000_000)
+    header = new_header(*facts, PLAN.settings, machine(), COSTS)
+    SweepFile(default_path(header), header).append(found)
+
+
+class FigureSession(ScriptedSession):
+    """Sweeps by script: one repeat, then a chance to stop, then the others."""
+
+    plans: tuple[SweepPlan, ...] = ()
+
+    def sweep(self, plan, control, *, run_id="sweep", out=None):
+        self.plans += (plan,)
+        facts = model_facts(), model_facts("draft", 11_000_000)
+        empty = all_cells(PLAN, (), COSTS)
+        yield SweepStarted("f", PLAN, *facts, machine(), COSTS, empty, 0, 64, "f.jsonl")
+        half = all_cells(PLAN, runs(1), COSTS)
+        for cell in half:
+            yield CellFinished("f", cell)
+        yield SweepProgress("f", 2, 0.8, "code", 2, 16, 64, 150.0)
+        self._before(0, control)
+        stopped = control.should_stop()
+        cells = half if stopped else all_cells(PLAN, runs(), COSTS)
+        yield SweepFinished("f", cells, best_cell(cells), "", stopped)
+
+
+@pytest.fixture
+def session():
+    return FigureSession()
+
+
+@pytest.fixture
+def application(qtbot, qapp, session, tmp_path, monkeypatch):
+    # Looking for devices imports torch, which closing would have to wait for.
+    monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
+    ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+    pair = PairConfig(ModelConfig("here"), DrafterKind.LOOKUP)
+    stored.save(ini, stored.AppSettings(pair=pair))
+    application = Application(qapp, session, ini)
+    with qtbot.waitSignal(application.window.pair_desk.looked):
+        application.start()
+    yield application
+    with qtbot.waitSignal(application.window.closed):
+        application.window.close()
+    assert application.controller.wait(3000)
+    assert application.errands.close()
+
+
+@pytest.fixture
+def window(application):
+    return application.window
+
+
+@pytest.fixture
+def panel(window):
+    return window.lab_desk.figures.panel
+
+
+def show(qtbot, window, panel):
+    """Open the section and wait for its plots."""
+    window.show_page(window.lab)
+    window.lab.show_section(panel)
+    qtbot.waitUntil(lambda: panel.cards is not None)
+
+
+def lines(panel, place: int) -> dict[str, list[float]]:
+    """Return what the solid line of each prompt kind shows in a panel."""
+    source = panel.cards.sources[place]
+    drawn = {k: items._line.getData()[1] for k, items in source._kinds.items()}
+    return {k: [] if y is None else list(y) for k, y in drawn.items()}
+
+
+def test_the_figure_is_measured_and_drawn_in_three_panels(
+    qtbot, application, window, panel, session
+):
+    show(qtbot, window, panel)
+    assert "press Start" in panel.cards.cards[0]._empty.text()
+    assert not panel.save.isEnabled()
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.start.click()
+    assert session.plans[0] == PLAN  # as the command line has it: one file for both
+    assert panel.strip.badge.text() == "MEASURED"
+    assert panel.strip.outcome.text() == "Finished."
+    qtbot.waitUntil(lambda: lines(panel, 0)["code"][3:4] == [825])
+    assert lines(panel, 1)["code"][0] == 1.0
+    assert lines(panel, 1)["code"][7] == pytest.approx(128 / (33 * 8))
+    assert lines(panel, 2)["summary"][1] == pytest.approx((1200 + 25) / 72)
+    assert "code: 128 tokens take least at K = 3: 825 ± " in panel.said.text()
+    assert "against 1,625 ms at K = 0" in panel.said.text()
+    words = panel.cards.cards[0].accessibleDescription()
+    assert "code: K = 0: 1,625, K = 1: 1,125" in words
+    assert "PREDICTED" in panel.cards.cards[0]._key.text()
+
+
+def test_the_sweep_s_own_map_is_left_alone(qtbot, application, window, panel):
+    other = window.lab_desk.sweeps.panel
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.start.click()
+    assert not other.picture.is_measured
+    assert other.strip.badge.text() == ""
+    with qtbot.waitSignal(application.controller.finished):
+        other.strip.start.click()
+    assert panel.strip.outcome.text() == "Finished."
+
+
+def test_a_cancelled_figure_says_that_it_goes_on_from_there(
+    qtbot, application, window, panel, session
+):
+    show(qtbot, window, panel)
+    session.hold_before = 0
+    panel.strip.start.click()
+    qtbot.waitUntil(session.held.is_set)
+    qtbot.waitUntil(lambda: "about 2 min left" in panel.strip.outcome.text())
+    assert application.controller.state is State.WORKING
+    qtbot.waitUntil(lambda: len(lines(panel, 0)["code"]) == 8)  # what there is so far
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.cancel.click()
+    assert "Start goes on from there" in panel.strip.outcome.text()
+    assert panel.strip.start.isEnabled()
+
+
+def test_a_kept_figure_is_there_when_the_section_is_opened(qtbot, window, panel):
+    keep([*runs(), *runs(1, temperature=0.0)])
+    show(qtbot, window, panel)
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    names = [panel.kept.itemText(i) for i in range(panel.kept.count())]
+    assert [name.rpartition(" · ")[2] for name in names] == ["T = 0", "T = 0.8"]
+    assert panel.caption.text().endswith("temperature 0, top-p 0.95")
+    assert "Start goes on" in panel.strip.outcome.text()  # one of four repeats
+    panel.kept.setCurrentIndex(1)
+    panel.kept.activated.emit(1)
+    qtbot.waitUntil(lambda: "temperature 0.8" in panel.caption.text())
+    assert "goes on" not in panel.strip.outcome.text()
+
+
+def test_the_paper_s_values_can_be_laid_over(qtbot, window, panel):
+    show(qtbot, window, panel)
+    first = panel.cards.sources[0]
+    assert first.is_empty()
+    panel.paper.click()
+    qtbot.waitUntil(lambda: first._kinds["code"]._paper.getData()[1] is not None)
+    line = first._kinds["code"]._paper.getData()[1]
+    assert list(line) == pytest.approx(HUMAN_EVAL.ms_128())
+    points = first._kinds["code"]._printed.getData()
+    assert dict(zip(*points, strict=True)) == dict(HUMAN_EVAL.printed_ms_128)
+    assert "Chinchilla" in panel.legend.text()
+    panel.paper.click()
+    qtbot.waitUntil(lambda: not len(first._kinds["code"]._printed.getData()[0]))
+    assert "Chinchilla" not in panel.legend.text()
+
+
+def test_the_figure_is_taken_along_as_picture_drawing_and_numbers(
+    qtbot, window, panel, tmp_path
+):
+    keep(runs())
+    show(qtbot, window, panel)
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    panel.paper.click()
+    desk = window.lab_desk.figures
+    desk.save(tmp_path / "figure.png")
+    assert QImage(str(tmp_path / "figure.png")).width() == 2 * 3 * 480
+    desk.save(tmp_path / "figure.svg")
+    assert ET.parse(tmp_path / "figure.svg").getroot().tag.endswith("svg")
+    desk.save(tmp_path / "figure.csv")
+    with (tmp_path / "figure.csv").open(encoding="utf-8", newline="") as file:
+        rows = {(r["prompts"], r["K"]): r for r in csv.DictReader(file)}
+    assert float(rows["code", "3"]["ms for 128 tokens"]) == pytest.approx(825)
+    assert float(rows["paper: XSum", "7"]["emitted / (K + 1)"]) == 0.45
+    assert rows["paper: XSum", "6"]["emitted / (K + 1)"] == ""  # not printed
+    desk.save(tmp_path / "none" / "figure.png")
+    desk.save(tmp_path / "figure.gif")
+    said = [banner.sentence.text() for banner in window.lab.banners.banners()]
+    assert "Cannot write figure.png; choose another folder." in said
+    assert "Cannot write '.gif'; choose .png, .svg, .csv." in said
