@@ -215,10 +215,15 @@ class RoundOverhead:
     Attributes:
         round_ms: of every round: judging, drawing, records, text.
         proposal_ms: for each proposed token on top.
+        start_ms: once on top where anything is proposed: the draft's first step finds
+            its weights pushed out of the caches by the target's.
+        judged_ms: for each judged proposal on top: its records.
     """
 
     round_ms: float
     proposal_ms: float
+    start_ms: float = 0.0
+    judged_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

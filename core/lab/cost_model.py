@@ -3,7 +3,8 @@
 Expected tokens of a round of K proposals: 1 + the sum over its places of the chance
 that a place is reached and accepted; with one rate a for every place that is
 (1 - a^(K+1)) / (1 - a), equation 1 of Leviathan et al. (arXiv:2211.17192). Its price:
-K steps of the draft, one of the target over K + 1 rows, and the round's own work.
+K steps of the draft, one of the target over K + 1 rows, and the round's own work: some
+in every round, some once where anything is proposed, some for each proposal.
 
 Standard library only: the window draws these numbers, an automatic K is chosen by them.
 """
@@ -11,7 +12,7 @@ Standard library only: the window draws these numbers, an automatic K is chosen 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -116,17 +117,30 @@ def plain_ms(costs: StepCosts, *, greedy: bool) -> float:
     return target_ms(costs, 1) + overhead(costs, greedy=greedy).round_ms
 
 
-def round_ms(costs: StepCosts, lookahead: int, *, greedy: bool) -> float:
+def round_ms(
+    costs: StepCosts, lookahead: int, *, greedy: bool, judged: float = 1.0
+) -> float:
     """Return a round of K proposals in milliseconds.
 
     After a full acceptance the draft has not seen its own last proposal, and its next
     step takes two rows; that is not in it.
+
+    Args:
+        costs: of the pair.
+        lookahead: K.
+        greedy: the temperature is 0.
+        judged: how many of the proposals are; all but the first are only where the
+            ones before them were accepted.
     """
+    if lookahead == 0:
+        return plain_ms(costs, greedy=greedy)
     work = overhead(costs, greedy=greedy)
     return (
         lookahead * (costs.draft_ms + work.proposal_ms)
         + target_ms(costs, lookahead + 1)
         + work.round_ms
+        + work.start_ms
+        + judged * work.judged_ms
     )
 
 
@@ -148,14 +162,11 @@ def curve(
     costs: StepCosts, acceptance: Acceptance, *, greedy: bool
 ) -> tuple[Prediction, ...]:
     """Return what each K from 0 to 16 should bring."""
-    rounds_ms, second_row = _prices(costs, greedy)
-    plain, share, tokens = rounds_ms[0], acceptance.proposed, 1.0
+    reached = [acceptance.at(lookahead) for lookahead in LOOKAHEADS[1:]]
+    plain = plain_ms(costs, greedy=greedy)
     found = [Prediction(0, 1.0, plain, plain, 1.0)]
-    for lookahead in LOOKAHEADS[1:]:
-        chance = acceptance.at(lookahead)
-        tokens += share * chance
-        full = rounds_ms[lookahead] + chance * second_row
-        cost = share * full + (1 - share) * plain
+    steps = _rounds(costs, reached, acceptance.proposed, greedy=greedy)
+    for lookahead, (tokens, cost) in enumerate(steps, start=1):
         each = cost / tokens
         found.append(Prediction(lookahead, tokens, cost, each, plain / each))
     return tuple(found)
@@ -166,26 +177,47 @@ def fastest(costs: StepCosts, acceptance: Acceptance, *, greedy: bool) -> int:
 
     The first of equal ones wins, which is the smallest K.
     """
-    rounds_ms, second_row = _prices(costs, greedy)
-    plain, share, tokens = rounds_ms[0], acceptance.proposed, 1.0
-    found, least = 0, plain
-    for lookahead, chance in enumerate(acceptance.reached, start=1):
-        tokens += share * chance
-        full = rounds_ms[lookahead] + chance * second_row
-        each = (share * full + (1 - share) * plain) / tokens
-        if each < least:
-            found, least = lookahead, each
+    found, least = 0, plain_ms(costs, greedy=greedy)
+    steps = _rounds(costs, acceptance.reached, acceptance.proposed, greedy=greedy)
+    for lookahead, (tokens, cost) in enumerate(steps, start=1):
+        if cost / tokens < least:
+            found, least = lookahead, cost / tokens
     return found
 
 
-@cache
-def _prices(costs: StepCosts, greedy: bool) -> tuple[tuple[float, ...], float]:
-    """Return a round by K, and the draft's second row after a full acceptance.
+def _rounds(
+    costs: StepCosts, reached: Iterable[float], share: float, *, greedy: bool
+) -> Iterator[tuple[float, float]]:
+    """Yield expected tokens and milliseconds of a round for each K from 1.
 
-    Remembered: an automatic K asks for it in every round.
+    Args:
+        costs: of the pair.
+        reached: for each place the chance that all up to it are accepted.
+        share: of the rounds that propose anything; the others are plain.
+        greedy: the temperature is 0.
     """
-    rounds_ms = tuple(round_ms(costs, k, greedy=greedy) for k in LOOKAHEADS)
-    return rounds_ms, max(0.0, costs.draft_two_rows_ms - costs.draft_ms)
+    rounds_ms, second_row, each_judged = _prices(costs, greedy)
+    judged, before = 0.0, 1.0
+    for lookahead, chance in enumerate(reached, start=1):
+        judged += before  # a place is judged if all before it were accepted
+        full = rounds_ms[lookahead] + judged * each_judged + chance * second_row
+        yield (
+            1 + share * (judged + chance - 1),
+            share * full + (1 - share) * rounds_ms[0],
+        )
+        before = chance
+
+
+@cache
+def _prices(costs: StepCosts, greedy: bool) -> tuple[tuple[float, ...], float, float]:
+    """Return a round by K with nothing judged, the draft's second row, and a judgement.
+
+    The second row is what a full acceptance costs. Remembered: an automatic K asks for
+    it in every round.
+    """
+    rounds_ms = tuple(round_ms(costs, k, greedy=greedy, judged=0.0) for k in LOOKAHEADS)
+    second_row = max(0.0, costs.draft_two_rows_ms - costs.draft_ms)
+    return rounds_ms, second_row, overhead(costs, greedy=greedy).judged_ms
 
 
 def best(predictions: Sequence[Prediction]) -> Prediction:
