@@ -1,7 +1,9 @@
 """Small questions that touch the disk or the core, answered off the window's thread.
 
 A folder is inspected, a prompt is tokenized, a trace is written: none of it may hold up
-the window, and none of it belongs in the queue behind a running generation.
+the window, and none of it belongs in the queue behind a running generation. There are
+two queues, since importing torch takes many seconds on a busy machine, and a recording
+that is opened meanwhile must not wait for that.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThread, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QThread, Signal, SignalInstance, Slot
 
 from app.generation_worker import Failure, describe_failure
 from core.errors import CoreError
@@ -58,6 +60,8 @@ class ErrandWorker(QObject):
 class Errands(QObject):
     """Ask questions by key; only the answer to the newest question counts.
 
+    Questions of one weight are answered in the order in which they are asked.
+
     Signals:
         answered: key and value.
         failed: key and Failure.
@@ -66,29 +70,47 @@ class Errands(QObject):
     answered = Signal(str, object)
     failed = Signal(str, object)
 
-    _asked = Signal(object)
+    _asked, _asked_light = Signal(object), Signal(object)
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._newest: dict[str, int] = {}
-        self._thread = QThread(self)
-        self._thread.setObjectName("errands")
-        self._worker = ErrandWorker()
-        self._worker.moveToThread(self._thread)
-        self._asked.connect(self._worker.do, Qt.ConnectionType.QueuedConnection)
-        self._worker.done.connect(self._on_done)
-        self._thread.start()
+        self._lines = [
+            self._new_line("errands", self._asked),
+            self._new_line("light errands", self._asked_light),
+        ]
 
-    def ask(self, key: str, function: Callable[[], Any]) -> None:
-        """Call ``function`` in the background; an older question of ``key`` is void."""
+    def _new_line(
+        self, name: str, asked: SignalInstance
+    ) -> tuple[QThread, ErrandWorker]:
+        thread, worker = QThread(self), ErrandWorker()
+        thread.setObjectName(name)
+        worker.moveToThread(thread)
+        asked.connect(worker.do, Qt.ConnectionType.QueuedConnection)
+        worker.done.connect(self._on_done)
+        thread.start()
+        return thread, worker
+
+    def ask(
+        self, key: str, function: Callable[[], Any], *, light: bool = False
+    ) -> None:
+        """Call ``function`` in the background; an older question of ``key`` is void.
+
+        Args:
+            key: names the question in its answer.
+            function: answers it.
+            light: it never imports torch, so it need not wait behind what does.
+        """
         number = self._newest.get(key, 0) + 1
         self._newest[key] = number
-        self._asked.emit(_Errand(key, number, function))
+        asked = self._asked_light if light else self._asked
+        asked.emit(_Errand(key, number, function))
 
     def close(self, milliseconds: int = 3000) -> bool:
-        """End the thread after the errand at hand; True if it did in time."""
-        self._thread.quit()
-        return self._thread.wait(milliseconds)
+        """End the threads after the errands at hand; True if they did in time."""
+        for thread, _ in self._lines:
+            thread.quit()
+        return all([thread.wait(milliseconds) for thread, _ in self._lines])
 
     @Slot(object)
     def _on_done(self, result: _Result) -> None:

@@ -69,7 +69,7 @@ class FigureDesk(QObject):
 
     @Slot()
     def _on_opened(self) -> None:
-        self._errands.ask(KEPT, kept_figures)
+        self._errands.ask(KEPT, kept_figures, light=True)
 
     @Slot()
     def _on_job_finished(self) -> None:
@@ -79,7 +79,7 @@ class FigureDesk(QObject):
     @Slot(int)
     def _on_kept_chosen(self, place: int) -> None:
         if place < len(self._kept):
-            self._errands.ask(CHOSEN, partial(_opened, self._kept[place]))
+            self._errands.ask(CHOSEN, partial(_opened, self._kept[place]), light=True)
 
     @Slot(str, object)
     def _on_answered(self, key: str, value: Any) -> None:

@@ -46,7 +46,7 @@ class HelpDesk(QObject):
     @Slot()
     def ask_tour(self) -> None:
         """Open the guided tour once its recording is read in the background."""
-        self._errands.ask("tour", _tour)
+        self._errands.ask("tour", _tour, light=True)
 
     @Slot()
     def show_about(self) -> None:

@@ -90,7 +90,7 @@ class LabDesk(QObject):
     @Slot()
     def _on_compare_asked(self) -> None:
         # In the background: the events of a long run are on the disk.
-        self._errands.ask(RULES, partial(compare, self._traces.events))
+        self._errands.ask(RULES, partial(compare, self._traces.events), light=True)
 
     @Slot(str, object)
     def _on_answered(self, key: str, value: object) -> None:

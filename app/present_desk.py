@@ -171,7 +171,7 @@ class PresentDesk(QObject):
             self._play(take_of(self._window.traces.desk.events))
         else:
             demo = partial(read_trace, resources.path(DEMO_FILE))
-            self._errands.ask(KEY, demo)
+            self._errands.ask(KEY, demo, light=True)
 
     def _play(self, take: Take | None) -> None:
         if take is None:

@@ -88,7 +88,7 @@ class SweepDesk(QObject):
 
     @Slot()
     def _on_opened(self) -> None:
-        self._errands.ask(KEPT, _kept)
+        self._errands.ask(KEPT, _kept, light=True)
 
     @Slot()
     def _on_job_finished(self) -> None:
@@ -98,7 +98,7 @@ class SweepDesk(QObject):
     @Slot(int)
     def _on_kept_chosen(self, place: int) -> None:
         if place < len(self._stored):
-            self._errands.ask(CHOSEN, partial(_opened, self._stored[place]))
+            self._errands.ask(CHOSEN, partial(_opened, self._stored[place]), light=True)
 
     @Slot(str, object)
     def _on_answered(self, key: str, value: Any) -> None:
@@ -130,7 +130,9 @@ class SweepDesk(QObject):
 
     def write_csv(self, path: Path) -> None:
         """Write the cells of the map in the background; a banner tells the end."""
-        self._errands.ask(CSV, partial(_write, self.panel.picture.cells, path))
+        self._errands.ask(
+            CSV, partial(_write, self.panel.picture.cells, path), light=True
+        )
 
     @Slot()
     def _on_png_asked(self) -> None:

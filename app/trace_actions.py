@@ -52,13 +52,13 @@ class TraceActions(QObject):
     def open_path(self, path: str) -> None:
         """Read a trace in the background."""
         self.folder = str(Path(path).parent)
-        self._errands.ask("open trace", partial(_read, Path(path)))
+        self._errands.ask("open trace", partial(_read, Path(path)), light=True)
 
     @Slot()
     def open_demo(self) -> None:
         """Read the race that ships with the program; it needs no model."""
         demo = partial(read_trace, resources.path(DEMO))
-        self._errands.ask("open trace", demo)
+        self._errands.ask("open trace", demo, light=True)
 
     def save_path(self, path: str) -> None:
         """Write the last run in the background."""
