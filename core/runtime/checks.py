@@ -8,7 +8,7 @@ from torch import Tensor
 from core.runtime.runner import Model
 
 _ROWS = 5
-_TOLERANCE = 1e-3  # of the largest logit; far above rounding, far below a wrong sum
+TOLERANCE = 1e-3  # of the largest logit; far above rounding, far below a wrong sum
 
 
 def sample_ids(vocabulary_size: int) -> list[int]:
@@ -21,10 +21,16 @@ def together(model: Model, ids: list[int]) -> Tensor:
     return model.new_runner(2 * len(ids)).step(ids).clone()
 
 
-def agree(ours: Tensor, theirs: Tensor) -> bool:
-    """Return whether two sets of logits are the same but for rounding."""
+def agree(ours: Tensor, theirs: Tensor, tolerance: float = TOLERANCE) -> bool:
+    """Return whether two sets of logits are the same but for rounding.
+
+    Args:
+        ours: [n, V].
+        theirs: [n, V].
+        tolerance: how far they may differ, as a share of the largest logit.
+    """
     scale = max(1.0, float(theirs.abs().max()))
-    return bool((ours - theirs).abs().max() <= _TOLERANCE * scale)
+    return bool((ours - theirs).abs().max() <= tolerance * scale)
 
 
 def rewinds(model: Model, ids: list[int], loose: bool) -> bool:
@@ -41,7 +47,7 @@ def rewinds(model: Model, ids: list[int], loose: bool) -> bool:
     runner.step(ids[2:])
     runner.truncate(1)
     scale = max(1.0, float(wanted.abs().max()))
-    limit = (0.1 if loose else _TOLERANCE) * scale
+    limit = (0.1 if loose else TOLERANCE) * scale
     return bool((runner.step(ids[1:2]) - wanted).abs().max() <= limit)
 
 

@@ -148,13 +148,14 @@ def buffers(
     known = shapes or [None] * len(sliding)
     return RewindableCache(
         [
-            _no_layer() if slides is None else BufferLayer(capacity, slides, shape)
+            no_layer() if slides is None else BufferLayer(capacity, slides, shape)
             for slides, shape in zip(sliding, known, strict=True)
         ]
     )
 
 
-def _no_layer() -> CacheLayerMixin:
+def no_layer() -> CacheLayerMixin:
+    """Return the cache of a layer that has none."""
     # transformers before 5.18 has no kind of its own; a buffer that is never written
     # takes no memory either.
     dummy: Any = getattr(cache_utils, "DummyLayer", None)

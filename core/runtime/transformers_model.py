@@ -39,7 +39,11 @@ class Calling:
 
 
 class TransformersModel:
-    """Weights inside a transformers module."""
+    """Weights inside a transformers module.
+
+    Attributes:
+        note: a sentence for whoever loads it; empty as a rule.
+    """
 
     def __init__(
         self,
@@ -52,6 +56,7 @@ class TransformersModel:
         self._facts = facts
         self._calling = calling
         self._shapes = tuple(shapes)
+        self.note = ""
 
     @property
     def facts(self) -> ModelFacts:
@@ -125,8 +130,12 @@ class TransformersRunner:
                 return False
         return True
 
-    def step(self, ids: Sequence[int]) -> Tensor:
-        """Append ``ids`` (1 to 17) and return their [n, V] float32 logits."""
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
+        """Append ``ids`` (1 to 17) and return their [n, V] float32 logits.
+
+        Args:
+            ids: numbers, or [n] int64 that lie on the device and are not read.
+        """
         assert 1 <= len(ids) <= MAX_ROWS, f"a step takes 1 to {MAX_ROWS} ids"
         rows = self._forward(ids, last_only=False)
         return self._keep(rows[:, : self._calling.head_rows])
@@ -143,14 +152,17 @@ class TransformersRunner:
         self._length = length
 
     @torch.inference_mode()
-    def _forward(self, ids: Sequence[int], last_only: bool) -> Tensor:
+    def _forward(self, ids: Sequence[int] | Tensor, last_only: bool) -> Tensor:
         end = self._length + len(ids)
         assert end <= self._capacity, f"{end} tokens in a cache for {self._capacity}"
         self._set_threads(len(ids))
         options: dict[str, Any] = {self._calling.cache_argument: self._cache}
         if last_only and self._calling.keeps_last_logits:
             options["logits_to_keep"] = 1
-        tokens = torch.tensor([list(ids)], device=self._device)  # [1, n]
+        if isinstance(ids, Tensor):
+            tokens = ids[None]  # [1, n]
+        else:
+            tokens = torch.tensor([list(ids)], device=self._device)
         output = self._module(input_ids=tokens, use_cache=True, **options)
         self._length = end
         threads.torch_alone()

@@ -1,0 +1,241 @@
+"""A transformers model whose steps are recorded: CUDA's fast path.
+
+A small model's step is hundreds of kernels that Python launches one by one; a replayed
+graph is one launch. Untested on a GPU so far: the tests run the same code on a CPU.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from transformers import PreTrainedModel
+
+from core.events import ModelFacts
+from core.runtime import checks, static_attention
+from core.runtime.captured_graphs import Recorder, recorder_for
+from core.runtime.kv_cache import LayerShape
+from core.runtime.runner import PREFILL_CHUNK, Model
+from core.runtime.slot import OnFraction, Slot
+from core.runtime.transformers_model import (
+    MAX_ROWS,
+    Calling,
+    TransformersModel,
+    no_room,
+)
+
+SMALLEST = 1024  # tokens of a slot; longer sequences take 2,048, 4,096 and so on
+SPARES = 2  # slots kept for the next run: a race needs two
+# What a slot's graphs take: six executables of a few hundred kernels each, and the pool
+# that their intermediate values share. A guess until somebody can measure it.
+GRAPH_BYTES = 64 << 20
+LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
+
+logger = logging.getLogger(__name__)
+
+
+class CapturedModel:
+    """Weights whose steps are recorded, a slot for each sequence.
+
+    Args:
+        module: the transformers model.
+        facts: of it.
+        calling: how to call it.
+        shapes: per layer what it writes into the cache.
+        recorder: records the steps; None for the one that suits the device.
+        smallest: tokens of the smallest slot.
+
+    Attributes:
+        note: a sentence for whoever loads it.
+    """
+
+    def __init__(
+        self,
+        module: PreTrainedModel,
+        facts: ModelFacts,
+        calling: Calling,
+        shapes: Sequence[LayerShape | None],
+        recorder: Recorder | None = None,
+        smallest: int = SMALLEST,
+    ) -> None:
+        device = next(module.parameters()).device
+        self._module, self._facts, self._calling = module, facts, calling
+        self._shapes = tuple(shapes)
+        self._recorder = recorder or recorder_for(device)
+        self._smallest = smallest
+        self._spare: list[Slot] = []
+        self.note = ""
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What the model is and where it runs."""
+        return self._facts
+
+    def new_runner(self, capacity: int) -> CapturedRunner:
+        """Return a runner with an empty cache; its steps are recorded already.
+
+        Raises:
+            DeviceMemoryError: if the cache does not fit.
+        """
+        try:
+            slot = self._take(self._rounded(capacity))
+        except (torch.OutOfMemoryError, RuntimeError) as error:
+            raise no_room(self._facts, capacity, self.cache_bytes(capacity)) from error
+        runner = CapturedRunner(slot, capacity)
+        weakref.finalize(runner, self._give_back, slot).atexit = False
+        return runner
+
+    def cache_bytes(self, capacity: int) -> int:
+        """Return the memory that a runner takes: its cache, and its graphs on a GPU."""
+        tokens = self._rounded(capacity) + MAX_ROWS
+        graphs = GRAPH_BYTES if self._facts.device.startswith("cuda") else 0
+        return tokens * sum(s.bytes_per_token() for s in self._shapes if s) + graphs
+
+    def _rounded(self, capacity: int) -> int:
+        """Return the tokens of the slot that serves ``capacity``."""
+        size = self._smallest
+        while size < capacity:
+            size *= 2
+        return max(capacity, min(size, self._facts.context_length))
+
+    def prepare(self, on_fraction: OnFraction) -> None:
+        """Record the steps of one slot, so that the first run need not."""
+        self._spare.append(self._new_slot(self._rounded(1), on_fraction))
+
+    def _take(self, capacity: int) -> Slot:
+        fitting = [slot for slot in self._spare if slot.capacity == capacity]
+        if fitting:
+            self._spare.remove(fitting[0])
+            return fitting[0]
+        self._spare.clear()  # make room before more is asked for
+        return self._new_slot(capacity)
+
+    def _new_slot(
+        self, capacity: int, on_fraction: OnFraction = lambda fraction: None
+    ) -> Slot:
+        model = self._module, self._calling, self._shapes, self._facts
+        return Slot(*model, capacity, self._recorder, on_fraction)
+
+    def _give_back(self, slot: Slot) -> None:
+        """Keep a slot that is no longer used; recording again would cost a second."""
+        if len(self._spare) < SPARES:
+            self._spare.append(slot)
+
+
+class CapturedRunner:
+    """One sequence over a :class:`CapturedModel`."""
+
+    def __init__(self, slot: Slot, capacity: int) -> None:
+        self._slot, self._capacity, self._length = slot, capacity, 0
+
+    @property
+    def length(self) -> int:
+        """Tokens in the cache."""
+        return self._length
+
+    @property
+    def capacity(self) -> int:
+        """Tokens that the cache can hold."""
+        return self._capacity
+
+    def prefill(
+        self, ids: Sequence[int], on_chunk: Callable[[int], bool] = lambda done: True
+    ) -> bool:
+        """Read ``ids`` into the cache; see :class:`core.runtime.runner.Runner`."""
+        for start in range(0, len(ids), PREFILL_CHUNK):
+            chunk = ids[start : start + PREFILL_CHUNK]
+            begin = self._grow(len(chunk))
+            self._slot.read(chunk, begin)
+            if not on_chunk(start + len(chunk)):
+                return False
+        return True
+
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
+        """Append ``ids`` (1 to 17) and return their [n, V] float32 logits.
+
+        Args:
+            ids: numbers, or [n] int64 that lie on the device and are not read.
+        """
+        assert 1 <= len(ids) <= MAX_ROWS, f"a step takes 1 to {MAX_ROWS} ids"
+        return self._slot.step(ids, self._grow(len(ids)))
+
+    def _grow(self, count: int) -> int:
+        """Count ``count`` more tokens; return where they begin."""
+        begin, end = self._length, self._length + count
+        assert end <= self._capacity, f"{end} tokens in a cache for {self._capacity}"
+        self._length = end
+        return begin
+
+    def truncate(self, length: int) -> None:
+        """Forget all tokens after the first ``length``; nothing is copied."""
+        assert 0 <= length <= self._length, f"cannot keep {length} of {self._length}"
+        self._length = length
+
+
+def capture(
+    module: PreTrainedModel,
+    eager: TransformersModel,
+    calling: Calling,
+    shapes: Sequence[LayerShape | None],
+    logits: Tensor,
+    on_fraction: OnFraction = lambda fraction: None,
+    recorder: Recorder | None = None,
+) -> Model:
+    """Return ``module`` with recorded steps, or ``eager`` with a note of why not.
+
+    Args:
+        module: changed in place: its attention, if that works.
+        eager: the same weights without recordings.
+        calling: how to call the module.
+        shapes: what each layer writes into the cache.
+        logits: [n, V] of the plain module for :func:`checks.sample_ids`.
+        on_fraction: told how much is recorded, 0 to 1.
+        recorder: records the steps; None for the one that suits the device.
+    """
+    before = module.config._attn_implementation
+    try:
+        return _captured(module, eager, calling, shapes, logits, on_fraction, recorder)
+    except Exception as error:  # whatever a family does inside its forward
+        logger.info("steps are not recorded", exc_info=True)
+        if module.config._attn_implementation != before:
+            module.set_attn_implementation(before)
+        eager.note = (
+            f"The steps of {eager.facts.name} could not be recorded as CUDA graphs "
+            f"({_reason(error)}); they run kernel by kernel, which is slower."
+        )
+        return eager
+
+
+def _captured(
+    module: PreTrainedModel,
+    eager: TransformersModel,
+    calling: Calling,
+    shapes: Sequence[LayerShape | None],
+    logits: Tensor,
+    on_fraction: OnFraction,
+    recorder: Recorder | None,
+) -> CapturedModel:
+    facts = eager.facts
+    if len({shape.device for shape in shapes if shape}) > 1:
+        raise NotImplementedError("its layers lie on several devices")
+    if module._can_set_attn_implementation():  # else it keeps its own
+        module.set_attn_implementation(static_attention.NAME)
+    model = CapturedModel(module, facts, calling, shapes, recorder)
+    model.prepare(on_fraction)
+    ids = checks.sample_ids(facts.vocabulary_size)
+    tolerance = checks.TOLERANCE if facts.dtype == "float32" else LOOSE
+    if not checks.agree(checks.together(model, ids), logits, tolerance):
+        raise ArithmeticError("a replay gave other scores than the plain path")
+    model.note = (
+        f"{facts.name} runs as captured CUDA graphs, which are untested on a GPU so "
+        "far; at load they gave the plain path's scores."
+    )
+    return model
+
+
+def _reason(error: Exception) -> str:
+    first = str(error).strip().splitlines()
+    return first[0].rstrip(".") if first else type(error).__name__
