@@ -19,7 +19,7 @@ from app.run_controller import Finding, RunController
 from app.views.sweep_panel import SweepPanel
 from core.control import Control
 from core.errors import CoreError
-from core.lab.sweep_events import SweepCell
+from core.lab.sweep_events import AUTO, SweepCell
 from core.session import Session
 
 if TYPE_CHECKING:
@@ -80,8 +80,9 @@ class SweepDesk(QObject):
     @Slot(object)
     def _on_cell_chosen(self, cell: SweepCell) -> None:
         decoding = self._page.decoding
-        decoding.field("auto_lookahead").set_value(False)
-        decoding.field("lookahead").set_value(cell.lookahead)
+        decoding.field("auto_lookahead").set_value(cell.lookahead == AUTO)
+        if cell.lookahead != AUTO:
+            decoding.field("lookahead").set_value(cell.lookahead)
         decoding.field("temperature").set_value(cell.temperature)
 
     # Kept sweeps ------------------------------------------------------------------

@@ -391,6 +391,7 @@ class Session:
         sweep = new_sweep(
             plan,
             target,
+            self._draft,
             new_drafter,
             self._costs,
             run_id=run_id,

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor
 
 from app.theme import Theme
 from app.views.sweep_words import Figure, sentence, under
-from core.lab.sweep_events import ALL_KINDS, SweepCell
+from core.lab.sweep_events import ALL_KINDS, SweepCell, lookahead_name
 
 _Index = QModelIndex | QPersistentModelIndex
 UNDER = Qt.ItemDataRole.UserRole  # the small line of a cell
@@ -78,7 +78,7 @@ class SweepMap(QAbstractTableModel):
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if orientation is Qt.Orientation.Horizontal:
-            return f"K = {self.lookaheads[section]}"
+            return lookahead_name(self.lookaheads[section])
         return f"T = {self.temperatures[section]:g}"
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

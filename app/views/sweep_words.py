@@ -12,6 +12,7 @@ from core.lab.sweep_events import (
     SweepFinished,
     SweepProgress,
     SweepStarted,
+    lookahead_name,
 )
 
 INTRODUCTION = (
@@ -67,7 +68,7 @@ def under(figure: Figure, cell: SweepCell, best: bool) -> str:
 
 def place(cell: SweepCell) -> str:
     """Return where in the map a cell stands."""
-    return f"K = {cell.lookahead}, temperature {cell.temperature:g}"
+    return f"{lookahead_name(cell.lookahead)}, temperature {cell.temperature:g}"
 
 
 def sentence(cell: SweepCell) -> str:
@@ -121,7 +122,7 @@ def started(event: SweepStarted) -> str:
 
 def progress(event: SweepProgress) -> str:
     """Return what is decoded now and how long the rest takes."""
-    name = "plain" if event.lookahead == 0 else f"K = {event.lookahead}"
+    name = lookahead_name(event.lookahead)
     what = f"{name}, T = {event.temperature:g}, {event.prompt_kind}"
     if not event.repeat:
         return f"Warming up: {what}"

@@ -19,6 +19,7 @@ from core.config import (
 )
 from core.demo_pair import demo_config, demo_pair
 from core.errors import ConfigurationError, PromptError
+from core.lab.sweep_events import AUTO as AUTO_LOOKAHEAD
 
 DEMO = "demo"
 AUTO = "auto"
@@ -66,10 +67,10 @@ def add_decoding_options(
     """
     group = parser.add_argument_group("decoding")
     fields, defaults = describe(), DecodingConfig()
-    words = " or auto" if not lists else ", several with commas"
+    words = ", several with commas, auto among them" if lists else " or auto"
     group.add_argument(
         "--k",
-        type=_list_of(int) if lists else _lookahead,
+        type=_lookaheads if lists else _lookahead,
         default=None,
         help=_help(fields["lookahead"]) + words,
     )
@@ -106,6 +107,16 @@ def _lookahead(text: str) -> int | str:
         raise argparse.ArgumentTypeError(
             f"{text!r} is no number and not auto"
         ) from None
+
+
+def _lookaheads(text: str) -> tuple[float, ...]:
+    """Return every K of a list; ``auto`` may be among them."""
+    parts = [part.strip() for part in text.split(",")]
+    fixed = [part for part in parts if part != AUTO]
+    found = _list_of(int)(",".join(fixed)) if fixed else ()
+    if AUTO_LOOKAHEAD in found:
+        raise argparse.ArgumentTypeError(f"{text!r} has a K below 0")
+    return (*found, AUTO_LOOKAHEAD) if AUTO in parts else found
 
 
 def _list_of(kind: type[int] | type[float]) -> Callable[[str], tuple[float, ...]]:

@@ -22,8 +22,10 @@ from core.control import Control
 from core.events import LoadProgress
 from core.lab import paper_figure
 from core.lab.figure_one import figure_curves
+from core.lab.sweep_auto import auto_lines, auto_results
 from core.lab.sweep_events import (
     ALL_KINDS,
+    AUTO,
     FIGURE_TOKENS,
     GRID_KINDS,
     GRID_TOKENS,
@@ -33,6 +35,7 @@ from core.lab.sweep_events import (
     SweepPlan,
     SweepProgress,
     SweepStarted,
+    lookahead_name,
 )
 from core.lab.sweep_export import cell_json, write_csv
 from core.session import Session
@@ -152,7 +155,7 @@ class _Watcher:
 def _as_progress(event: SweepProgress) -> LoadProgress:
     left = event.seconds_left
     remaining = "" if left is None else f"{left / 60:.0f} min left; "
-    name = "plain" if event.lookahead == 0 else f"K = {event.lookahead}"
+    name = lookahead_name(event.lookahead)
     return LoadProgress(
         "Sweeping" if event.repeat else "Warming up",
         event.done_runs / event.total_runs,
@@ -167,6 +170,7 @@ def result_json(started: SweepStarted, finished: SweepFinished) -> dict[str, Any
         "cells": [cell_json(cell) for cell in finished.cells],
         "best": cell_json(finished.best) if finished.best else None,
         "advice": finished.advice,
+        "auto": [encode(result) for result in auto_results(finished.cells)],
         "cancelled": finished.cancelled,
         "figure_1": [encode(curve) for curve in curves],
         "paper": [
@@ -191,11 +195,13 @@ def _lines(started: SweepStarted, finished: SweepFinished) -> list[str]:
         if cell.prompt_kind == ALL_KINDS
     }
     lines = ["speed-up over plain decoding (MEASURED; in brackets PREDICTED)"]
-    lines.append("T \\ K " + "".join(f"{k:>14}" for k in plan.lookaheads))
+    names = ("auto" if k == AUTO else str(k) for k in plan.lookaheads)
+    lines.append("T \\ K " + "".join(f"{name:>14}" for name in names))
     for temperature in plan.temperatures:
         row = (_figures(pooled[k, temperature]) for k in plan.lookaheads)
         lines.append(f"{temperature:<6g}" + "".join(f"{text:>14}" for text in row))
-    return [*lines, "", *filter(None, [finished.advice])]
+    said = [finished.advice, *auto_lines(finished.cells)]
+    return [*lines, "", *filter(None, said)]
 
 
 def _figures(cell: SweepCell) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from core import metrics
@@ -95,6 +95,21 @@ def by_place(
         # Late places are seldom drafted and noisy, but a chance to reach them falls.
         known.append(min([share, *known[-1:]]))
     return Acceptance(tuple(known), rate, proposed)
+
+
+def average(several: Sequence[StepCosts]) -> StepCosts:
+    """Return a pair's costs with the mean of its steps' times; the rest is the last's.
+
+    Args:
+        several: at least one, all with the same widths.
+    """
+    last, number = several[-1], len(several)
+    target = zip(*(costs.target_ms for costs in several), strict=True)
+    return replace(
+        last,
+        target_ms=tuple(sum(times) / number for times in target),
+        draft_ms=sum(costs.draft_ms for costs in several) / number,
+    )
 
 
 def overhead(costs: StepCosts, *, greedy: bool) -> RoundOverhead:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from core import metrics
 from core.events import Counts, StepCosts
 from core.lab.cost_model import one_rate, predict
-from core.lab.sweep_events import ALL_KINDS, FIGURE_TOKENS, SweepCell
+from core.lab.sweep_events import ALL_KINDS, AUTO, FIGURE_TOKENS, SweepCell
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +53,10 @@ class FigureCurve:
 def figure_curves(
     cells: Iterable[SweepCell], costs: StepCosts
 ) -> tuple[FigureCurve, ...]:
-    """Return a curve for each prompt kind and temperature of a sweep."""
+    """Return a curve for each prompt kind and temperature of a sweep, over fixed K."""
     groups: dict[tuple[str, float], list[SweepCell]] = {}
     for cell in cells:
-        if cell.prompt_kind != ALL_KINDS:
+        if cell.prompt_kind != ALL_KINDS and cell.lookahead != AUTO:
             groups.setdefault((cell.prompt_kind, cell.temperature), []).append(cell)
     return tuple(
         _curve(kind, temperature, sorted(group, key=lambda c: c.lookahead), costs)

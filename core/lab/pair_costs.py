@@ -8,6 +8,8 @@ slow pair is measured less often, not longer.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from core.checkpoints.loading import LoadedModel
 from core.events import StepCosts
 from core.lab.round_costs import NewDrafter, RoundCosts, ShouldStop
@@ -20,6 +22,7 @@ DRAFT_ROWS = (1, 2, READ_ROWS)
 CONTEXT = 64  # tokens in the cache before each step
 STEPS = 5  # timed steps of each width, if the budget allows
 STEPS_MS = 900.0
+BRIEF_STEPS = 2  # where they are timed once more
 
 
 def measure_costs(
@@ -54,8 +57,35 @@ def measure_costs(
     )
 
 
+def time_steps(
+    known: StepCosts,
+    target: LoadedModel,
+    draft: LoadedModel | None,
+    should_stop: ShouldStop = lambda: False,
+) -> StepCosts | None:
+    """Return the costs with the steps timed anew, quickly; None when stopped.
+
+    Args:
+        known: the pair's, whose rounds' own work stays.
+        target: the loaded target.
+        draft: the loaded draft; None for a drafter without weights.
+        should_stop: asked between steps.
+    """
+    steps = _steps(target, TARGET_ROWS, should_stop, repeats=BRIEF_STEPS)
+    reading = {1: 0.0}
+    if draft is not None:
+        reading = _steps(draft, DRAFT_ROWS[:1], should_stop, repeats=BRIEF_STEPS)
+    if should_stop() or not steps or not reading:
+        return None
+    times = tuple(steps.values())
+    return replace(known, target_ms=times, draft_ms=reading[1])
+
+
 def _steps(
-    loaded: LoadedModel, rows: tuple[int, ...], should_stop: ShouldStop
+    loaded: LoadedModel,
+    rows: tuple[int, ...],
+    should_stop: ShouldStop,
+    repeats: int = STEPS,
 ) -> dict[int, float]:
     """Return the milliseconds of a step by rows, as far as the context has room."""
     room = loaded.model.facts.context_length
@@ -65,7 +95,7 @@ def _steps(
         loaded.model,
         widths,
         context=context,
-        repeats=STEPS,
+        repeats=repeats,
         budget_ms=STEPS_MS,
         should_stop=should_stop,
     )

@@ -26,6 +26,7 @@ from core.events import (
 from core.lab.advice import advise_on_sweep
 from core.lab.sweep_events import (
     ALL_KINDS,
+    AUTO,
     CellFinished,
     SweepEvent,
     SweepFinished,
@@ -51,6 +52,7 @@ class SweptPair:
         new_drafter: makes a drafter for a capacity in tokens.
         costs: of the pair's steps.
         machine: what it runs on.
+        time_steps: times the steps once more, in less than a second; None when stopped.
     """
 
     target: LoadedModel
@@ -58,6 +60,7 @@ class SweptPair:
     new_drafter: Callable[[int], Drafter]
     costs: StepCosts
     machine: Machine
+    time_steps: Callable[[StepCosts], StepCosts | None]
 
 
 def sweep_prompts(plan: SweepPlan) -> tuple[Prompt, ...]:
@@ -153,7 +156,7 @@ class Sweep:
     def _warm_up(self, turn: Turn) -> Iterator[SweepEvent]:
         """Decode a few tokens both ways; nothing of it is kept."""
         temperature, prompt, _ = turn
-        for lookahead in (0, max(self._lookaheads)):
+        for lookahead in (0, max(self._lookaheads) or AUTO):
             if self._should_stop():
                 return
             warm = (temperature, prompt, 0)
@@ -163,6 +166,7 @@ class Sweep:
     def _play(self, turn: Turn) -> Iterator[SweepEvent]:
         """Decode one prompt at every K; who begins changes from repeat to repeat."""
         done, runs = self._done(), list[SweepRun]()
+        costs = self._pair.time_steps(self._pair.costs)
         shift = turn[2] % len(self._lookaheads)
         order = self._lookaheads[shift:] + self._lookaheads[:shift]
         for lookahead in order:
@@ -170,7 +174,7 @@ class Sweep:
             run = self._decode(turn, lookahead, self._plan.settings.max_new_tokens)
             if run is None:
                 return
-            runs.append(run)
+            runs.append(replace(run, costs=costs) if lookahead == 0 else run)
             self._made += 1
         self._file.append(runs)
         yield from self._cells(turn)
@@ -210,7 +214,8 @@ class Sweep:
         """Decode one prompt at one K; None when stopped in the middle."""
         temperature, prompt, repeat = turn
         settings = self._settings(turn, lookahead, tokens)
-        run = LaneRun(self._lane(prompt, settings), lambda: settings, self._should_stop)
+        lane = self._lane(prompt, settings, plain=lookahead == 0)
+        run = LaneRun(lane, lambda: settings, self._should_stop)
         rounds, summary = [], None
         for event in run.events():
             if isinstance(event, RoundFinished):
@@ -237,15 +242,17 @@ class Sweep:
         asked = self._plan.settings
         return replace(
             asked,
-            lookahead=lookahead,
-            auto_lookahead=False,
+            lookahead=asked.lookahead if lookahead == AUTO else lookahead,
+            auto_lookahead=lookahead == AUTO,
             temperature=temperature,
             seed=asked.seed + repeat,
             max_new_tokens=min(tokens, asked.max_new_tokens),
         )
 
-    def _lane(self, prompt: Prompt, settings: DecodingConfig) -> LanePlan:
-        target, plain = self._pair.target, settings.lookahead == 0
+    def _lane(
+        self, prompt: Prompt, settings: DecodingConfig, *, plain: bool
+    ) -> LanePlan:
+        target = self._pair.target
         request = DecodingRequest(
             self._run_id, prompt.text, settings, use_chat_template=prompt.chat
         )
@@ -258,6 +265,7 @@ class Sweep:
             prompt_ids=encode_prompt(target.tokenizer, request),
             settings=settings,
             new_drafter=None if plain else self._pair.new_drafter,
+            costs=self._pair.costs,
         )
 
 

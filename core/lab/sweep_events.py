@@ -7,12 +7,14 @@ decoding and one decoding for each K, with one seed, one after the other.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from core.config import MAX_LOOKAHEAD, DecodingConfig, describe
 from core.errors import ConfigurationError
 from core.events import Counts, LoadProgress, Machine, ModelFacts, StepCosts
 
+AUTO = -1  # the lookahead of a column in which K is chosen from round to round
 ALL_KINDS = "all"  # the prompt kind of a cell that pools every prompt
 MAX_REPEATS = 100
 GRID_TOKENS = 96
@@ -28,7 +30,8 @@ class SweepPlan:
     """The grid of a sweep.
 
     Attributes:
-        lookaheads: each K; 0 stands for the plain baseline itself.
+        lookaheads: each K; 0 stands for the plain baseline itself, ``AUTO`` for
+            one that is chosen from round to round.
         temperatures: each temperature.
         kinds: prompt kinds of the library.
         prompts_per_kind: how many prompts of each kind.
@@ -49,7 +52,9 @@ class SweepPlan:
     )
 
     def __post_init__(self) -> None:
-        _require_values("--k", self.lookaheads, 0, MAX_LOOKAHEAD)
+        fixed = tuple(k for k in self.lookaheads if k != AUTO)
+        if not self.lookaheads or fixed:
+            _require_values("--k", fixed, 0, MAX_LOOKAHEAD)
         hottest = describe()["temperature"].maximum or 0.0
         _require_values("--temperature", self.temperatures, 0, hottest)
         _require_values("--repeats", (self.repeats,), 1, MAX_REPEATS)
@@ -80,6 +85,18 @@ class SweepPlan:
         return len(self.lookaheads) * len(self.temperatures)
 
 
+def lookahead_name(lookahead: int) -> str:
+    """Return what a column of the map is called."""
+    if lookahead == AUTO:
+        return "auto K"
+    return f"K = {lookahead}" if lookahead else "plain"
+
+
+def in_order(lookaheads: Iterable[int]) -> tuple[int, ...]:
+    """Return the lookaheads by size, the automatic one at the end."""
+    return tuple(sorted(set(lookaheads), key=lambda k: (k == AUTO, k)))
+
+
 def _require_values(
     name: str, values: tuple[float, ...], low: float, high: float
 ) -> None:
@@ -100,7 +117,7 @@ class SweepCell:
     All times are without prefill. Where nothing is under a ratio it is None.
 
     Attributes:
-        lookahead: K; 0 is the plain baseline itself.
+        lookahead: K; 0 is the plain baseline itself, ``AUTO`` an automatic one.
         temperature: of draft and target.
         prompt_kind: a kind of the library, or ``all``.
         runs: counted decodings behind the figures; 0 for a cell not reached yet.
@@ -112,7 +129,7 @@ class SweepCell:
         speedup_high: the largest repeat's.
         predicted_speedup: from the step costs and from the acceptance in *other* runs:
             those of the same prompts at every other K of the grid. Never from the runs
-            that it stands beside.
+            that it stands beside. An automatic K's is that of the best one.
         acceptance_rate: accepted over tested.
         acceptance_by_place: accepted at a place over rounds that drafted it.
         tokens_per_round: emitted over rounds.
@@ -180,7 +197,7 @@ class SweepProgress:
 
     Attributes:
         run_id: the sweep.
-        lookahead: K of the decoding that begins.
+        lookahead: K of the decoding that begins; ``AUTO`` where it is chosen.
         temperature: its temperature.
         prompt_kind: its kind.
         repeat: 0 for the warm-up, then 1, 2, 3.

@@ -8,13 +8,14 @@ from typing import Any
 
 from core.codec import encode
 from core.errors import ConfigurationError
-from core.lab.sweep_events import SweepCell
+from core.lab.sweep_events import AUTO, SweepCell
 
 
 def cell_json(cell: SweepCell) -> dict[str, Any]:
-    """Return a cell with K under the name that files have for it."""
+    """Return a cell with K under the name that files have for it: a number, or auto."""
     values = encode(cell)
-    return {"k": values.pop("lookahead"), **values}
+    lookahead = values.pop("lookahead")
+    return {"k": "auto" if lookahead == AUTO else lookahead, **values}
 
 
 def write_csv(cells: tuple[SweepCell, ...], path: Path) -> None:

@@ -13,8 +13,14 @@ from dataclasses import dataclass
 
 from core import metrics
 from core.events import Counts, StepCosts
-from core.lab.cost_model import by_place, predict
-from core.lab.sweep_events import ALL_KINDS, FIGURE_TOKENS, SweepCell, SweepPlan
+from core.lab.cost_model import average, best, by_place, curve
+from core.lab.sweep_events import (
+    ALL_KINDS,
+    AUTO,
+    FIGURE_TOKENS,
+    SweepCell,
+    SweepPlan,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +28,7 @@ class SweepRun:
     """One decoding of one prompt.
 
     Attributes:
-        lookahead: K; 0 is the plain baseline.
+        lookahead: K; 0 is the plain baseline, ``AUTO`` a chosen one.
         temperature: of draft and target.
         prompt_kind: of the library.
         prompt: its title.
@@ -32,6 +38,7 @@ class SweepRun:
         drafted_at: for each place, from 1, the rounds that drafted it.
         accepted_at: for each place the rounds that accepted it.
         proposing: rounds that proposed anything.
+        costs: of the pair's steps just before; the baseline has them.
     """
 
     lookahead: int
@@ -44,6 +51,7 @@ class SweepRun:
     drafted_at: tuple[int, ...] = ()
     accepted_at: tuple[int, ...] = ()
     proposing: int = 0
+    costs: StepCosts | None = None
 
     @property
     def turn(self) -> tuple[float, str, str, int]:
@@ -85,7 +93,7 @@ def cell(
     Args:
         plan: the grid; tells what a whole repeat is.
         runs: every run that there is.
-        costs: of the pair, for the prediction.
+        costs: of the pair, for predictions where the runs have none of their own.
         lookahead: K of the cell.
         temperature: of the cell.
         kind: its prompt kind, or ``all``.
@@ -145,7 +153,8 @@ def _predicted(
     """Return the speed-up that the other K's acceptance promises for this one.
 
     By prompt, then together: equal numbers of tokens at different speeds make up the
-    harmonic mean of the speeds.
+    harmonic mean of the speeds. A machine's speed drifts, and not alike at every width:
+    the costs are those that were taken between the runs.
     """
     if lookahead == 0:
         return 1.0
@@ -153,7 +162,9 @@ def _predicted(
     for prompt in sorted({(run.prompt_kind, run.prompt) for run in here}):
         mine = [r for r in here if (r.prompt_kind, r.prompt) == prompt]
         others = [run for run in mine if run.lookahead not in (0, lookahead)]
-        promised = _promised(others, costs, lookahead, greedy=greedy)
+        taken = [run.costs for run in mine if run.costs is not None]
+        now = average(taken) if taken else costs
+        promised = _promised(others, now, lookahead, greedy=greedy)
         if promised is None:
             return None
         slowness.append(1 / promised)
@@ -171,7 +182,8 @@ def _promised(
     acceptance = by_place(acceptance_by_place(others), rate, share)
     if acceptance is None:
         return None
-    return predict(costs, acceptance, lookahead, greedy=greedy).speedup
+    table = curve(costs, acceptance, greedy=greedy)
+    return (best(table) if lookahead == AUTO else table[lookahead]).speedup
 
 
 def acceptance_by_place(runs: Runs) -> tuple[float | None, ...]:
@@ -221,6 +233,10 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def best_cell(cells: Iterable[SweepCell]) -> SweepCell | None:
-    """Return the pooled cell with the largest speed-up; None without one."""
-    pooled = [c for c in cells if c.prompt_kind == ALL_KINDS and c.speedup is not None]
+    """Return the pooled cell of the fixed K with the largest speed-up, if any."""
+    pooled = [
+        c
+        for c in cells
+        if c.prompt_kind == ALL_KINDS and c.lookahead != AUTO and c.speedup is not None
+    ]
     return max(pooled, key=lambda c: c.speedup or 0.0, default=None)

@@ -11,6 +11,7 @@ from core.decoding.lane import plan_limits
 from core.decoding.prompting import encode_prompt
 from core.drafters.protocol import Drafter
 from core.events import StepCosts
+from core.lab.pair_costs import time_steps
 from core.lab.sweep import Sweep, SweptPair, sweep_prompts
 from core.lab.sweep_events import SweepPlan
 from core.lab.sweep_store import SweepFile, default_path, new_header
@@ -40,6 +41,7 @@ def longest_request(
 def new_sweep(
     plan: SweepPlan,
     target: LoadedModel,
+    draft: LoadedModel | None,
     new_drafter: Callable[[int], Drafter],
     costs: StepCosts,
     *,
@@ -52,6 +54,7 @@ def new_sweep(
     Args:
         plan: the grid.
         target: the loaded target.
+        draft: the loaded draft; None for a drafter without weights.
         new_drafter: makes a drafter for a capacity in tokens.
         costs: of the pair's steps.
         run_id: for its events.
@@ -63,8 +66,15 @@ def new_sweep(
         TraceError: if it cannot be read or written.
     """
     machine = describe_machine(target.device)
-    facts, draft = target.model.facts, new_drafter(1).facts
-    header = new_header(facts, draft, plan.settings, machine, costs)
+    drafter = new_drafter(1).facts
+    header = new_header(target.model.facts, drafter, plan.settings, machine, costs)
     file = SweepFile(out or default_path(header), header)
-    pair = SweptPair(target, draft, new_drafter, costs, machine)
+    pair = SweptPair(
+        target,
+        drafter,
+        new_drafter,
+        costs,
+        machine,
+        lambda known: time_steps(known, target, draft, should_stop),
+    )
     return Sweep(plan, pair, file, run_id, should_stop)

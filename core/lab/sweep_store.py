@@ -23,7 +23,7 @@ from core.codec import CodecError, decode, encode
 from core.config import DecodingConfig
 from core.errors import ConfigurationError, CoreError, TraceError
 from core.events import Machine, ModelFacts, StepCosts
-from core.lab.sweep_events import SweepCell, SweepPlan
+from core.lab.sweep_events import SweepCell, SweepPlan, in_order
 from core.lab.sweep_runs import SweepRun, all_cells
 from core.redaction import last_component
 
@@ -73,7 +73,7 @@ class StoredSweep:
         kinds = tuple(dict.fromkeys(run.prompt_kind for run in self.runs))
         prompts = {(run.prompt_kind, run.prompt) for run in self.runs}
         return SweepPlan(
-            lookaheads=tuple(sorted({run.lookahead for run in self.runs})),
+            lookaheads=in_order(run.lookahead for run in self.runs),
             temperatures=tuple(sorted({run.temperature for run in self.runs})),
             kinds=kinds,
             prompts_per_kind=max(sum(k == kind for k, _ in prompts) for kind in kinds),

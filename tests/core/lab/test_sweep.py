@@ -12,17 +12,20 @@ from core.config import DecodingConfig
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import Counts
-from core.lab.cost_model import by_place, predict
+from core.lab.cost_model import by_place, curve, predict
 from core.lab.figure_one import figure_curves
 from core.lab.paper_figure import CURVES, HUMAN_EVAL, XSUM
+from core.lab.sweep_auto import auto_lines, auto_results
 from core.lab.sweep_events import (
     ALL_KINDS,
+    AUTO,
     CellFinished,
     SweepFinished,
     SweepPlan,
     SweepProgress,
     SweepStarted,
 )
+from core.lab.sweep_export import cell_json
 from core.lab.sweep_runs import SweepRun, all_cells, best_cell, cell
 from core.lab.sweep_store import list_sweeps, read_sweep
 from core.session import Session
@@ -95,6 +98,45 @@ def test_a_cell_is_predicted_from_the_other_lookaheads_alone():
     assert cell(PLAN, WHOLE, COSTS, 1, 0.0, ALL_KINDS).predicted_speedup is None
 
 
+def test_a_prediction_takes_the_steps_that_were_timed_between_the_runs():
+    """The machine has changed since the pair was loaded: two rows cost thrice one."""
+    two = [run(2, 80), run(2, 80, kind="prose")]
+    dear = replace(COSTS, target_ms=(20.0, 60.0, *COSTS.target_ms[2:]))
+    fresh = [replace(r, costs=dear) if r.lookahead == 0 else r for r in WHOLE]
+    acceptance = by_place((0.8, 0.4), 0.75)
+    assert acceptance is not None
+    found = cell(PLAN, [*fresh, *two], COSTS, 1, 0.0, ALL_KINDS).predicted_speedup
+    assert found == pytest.approx(predict(dear, acceptance, 1, greedy=True).speedup)
+
+
+def test_an_automatic_lookahead_stands_beside_the_fixed_ones():
+    plan = replace(PLAN, lookaheads=(1, AUTO))
+    auto = [
+        replace(run(1, 80, kind=k, repeat=r), lookahead=AUTO)
+        for k in ("code", "prose")
+        for r in (1, 2)
+    ]
+    cells = all_cells(plan, [*WHOLE, *auto], COSTS)
+    assert best_cell(cells) == cells[0], "the best K is a number"
+    acceptance = by_place((0.8,), 0.75)
+    assert acceptance is not None
+    most = max(p.speedup for p in curve(COSTS, acceptance, greedy=True))
+    assert cells[1].predicted_speedup == pytest.approx(most)
+    pooled = auto_results(cells)[0]
+    assert (pooled.best_lookahead, pooled.best_speedup, pooled.speedup) == (1, 3.0, 2.5)
+    assert pooled.share == pytest.approx(1.2)
+    assert "20 % slower than the best fixed (K = 1, 3.00)" in auto_lines(cells)[0]
+    assert cell_json(cells[1])["k"] == "auto"
+
+
+def test_where_no_lookahead_wins_plain_decoding_is_what_auto_is_held_to():
+    plan = replace(PLAN, lookaheads=(2, AUTO), kinds=("code",), repeats=1)
+    runs = [run(0, 100), run(2, 200), replace(run(1, 104), lookahead=AUTO)]
+    (pooled, _) = auto_results(all_cells(plan, runs, COSTS))
+    assert (pooled.best_lookahead, pooled.best_speedup) == (0, 1.0)
+    assert pooled.share == pooled.plain_share == pytest.approx(1.04)
+
+
 def test_the_plain_baseline_is_a_cell_of_its_own():
     plan = replace(PLAN, lookaheads=(0, 1))
     plain, fast = all_cells(plan, WHOLE, COSTS)[:2]
@@ -111,10 +153,10 @@ def test_figure_1_stands_on_the_cells_of_each_kind():
 
 
 def test_the_papers_curves_meet_what_the_paper_prints():
-    for curve in CURVES:
-        assert dict(curve.printed_share)[7] == pytest.approx(curve.share()[7], abs=0.01)
-        for k, ms in curve.printed_ms_128:
-            assert curve.ms_128()[k] == pytest.approx(ms, rel=0.06)
+    for paper in CURVES:
+        assert dict(paper.printed_share)[7] == pytest.approx(paper.share()[7], abs=0.01)
+        for k, ms in paper.printed_ms_128:
+            assert paper.ms_128()[k] == pytest.approx(ms, rel=0.06)
     assert HUMAN_EVAL.ms_128().index(min(HUMAN_EVAL.ms_128())) in (6, 7)
     assert XSUM.ms_128().index(min(XSUM.ms_128())) in (3, 4)
 
