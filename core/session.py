@@ -32,6 +32,7 @@ from core.events import (
     StepCosts,
 )
 from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
+from core.lab.rules import LawsSummed
 from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
@@ -281,6 +282,29 @@ class Session:
                 yield from verify(
                     plan, draft, mutant=mutant, should_stop=control.should_stop
                 )
+
+    def sum_laws(
+        self, request: DecodingRequest, control: Control
+    ) -> Iterator[LawsSummed | LoadProgress]:
+        """Sum the law of the texts under each rule, on the loaded pair and a prompt.
+
+        Args:
+            request: prompt and settings.
+            control: stops it before it begins; it takes about a second.
+
+        Raises:
+            CoreError: if nothing is loaded, or the caches do not fit.
+        """
+        self._require_drafter("Comparing rules")
+        from core.lab.rule_laws import sum_laws
+
+        plan = self._plan(request, Lane.SPECULATIVE)
+        draft = _by_token_id(self._draft) if self._draft else None
+        self._require_caches(len(plan.prompt_ids), request, racing=False)
+        yield from self._wait()
+        with DEVICE_LOCK.acquire("a comparison of rules", control.should_stop) as held:
+            if held:
+                yield sum_laws(plan, draft)
 
     def bench(
         self,

@@ -68,7 +68,7 @@ class _Pair:
     @functools.cached_property
     def tables(self) -> tuple[TableModel, TableModel]:
         """The real logits on a small tree under the prompt: draft, target."""
-        return _tables(self)
+        return pair_tables(self.plan, self.draft)
 
 
 def verify(
@@ -182,9 +182,14 @@ def _tokens(pair: _Pair, settings: DecodingConfig, lane: Lane) -> list[TokenOutc
 # --- the law -------------------------------------------------------------------------
 
 
-def _tables(pair: _Pair) -> tuple[TableModel, TableModel]:
-    plan = pair.plan
-    models = [m for m in (plan.target, pair.draft) if m is not None]
+def pair_tables(plan: LanePlan, draft: Model | None) -> tuple[TableModel, TableModel]:
+    """Return the pair's real logits on a small tree under the prompt: draft, target.
+
+    Args:
+        plan: its target and its prompt.
+        draft: the draft's weights; None for a drafter without any.
+    """
+    models = [m for m in (plan.target, draft) if m is not None]
     prompt = plan.prompt_ids[-_room(models) :]
     candidates = best_candidates(models, prompt, CANDIDATES)
     tables = [read_tree(m, prompt, candidates, DEPTH) for m in models]
@@ -206,10 +211,12 @@ def _certain(target: TableModel) -> TableModel:
     return TableModel(logits, target.facts)
 
 
-def _law_settings(pair: _Pair) -> DecodingConfig:
+def law_settings(settings: DecodingConfig) -> DecodingConfig:
+    """Return settings for the law on the small tree; it is warm in any case."""
     # Three tokens of eight candidates: knobs for a whole vocabulary stay as they are.
     return dataclasses.replace(
-        _warm(pair),
+        settings,
+        temperature=settings.temperature or WARM,
         lookahead=DEPTH - 1,
         max_new_tokens=DEPTH,
         coupling=Coupling.MAXIMAL,
@@ -224,7 +231,7 @@ def _exact_law(pair: _Pair) -> Check:
     One candidate counts as an end token, so that ends inside a block are summed too.
     """
     draft, target = pair.tables
-    settings, rounds = _law_settings(pair), [0]
+    settings, rounds = law_settings(pair.plan.settings), [0]
 
     def count(*_: object) -> None:
         rounds[0] += 1
@@ -247,7 +254,7 @@ def _exact_law(pair: _Pair) -> Check:
 def _sampled_law(pair: _Pair) -> Check:
     """Hold many draws through the rule against the exact law."""
     draft, target = pair.tables
-    settings = _law_settings(pair)
+    settings = law_settings(pair.plan.settings)
     law = output_law(table_sequence(target, None, ROOT, settings), settings)
     expected = {outcome.tokens: share for outcome, share in law.items()}
     samples, power = _enough(len(expected))

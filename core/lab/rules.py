@@ -43,6 +43,41 @@ class RuleFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class RuleLaw:
+    """One rule on the small tree, summed exactly over every path.
+
+    Attributes:
+        name: for people.
+        lossless: the text keeps the target's law.
+        distance: total variation between the law of its texts and that of plain
+            decoding: 0 for the same law, 1 for texts that share nothing.
+        acceptance: expected accepted over expected tested proposals; None without any.
+    """
+
+    name: str
+    lossless: bool
+    distance: float
+    acceptance: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LawsSummed:
+    """The laws of all rules on one pair and prompt.
+
+    Attributes:
+        laws: in the order of ``RULES``.
+        outputs: how many texts each law is over.
+        tokens: of each text.
+        temperature: of both models.
+    """
+
+    laws: tuple[RuleLaw, ...]
+    outputs: int
+    tokens: int
+    temperature: float
+
+
+@dataclass(frozen=True, slots=True)
 class _Rule:
     name: str
     lossless: bool
@@ -62,29 +97,35 @@ def _is_first_choice(place: Place) -> float | None:
     return float(place.target_top[0].token_id == place.token_id)
 
 
+CHEN, SHARED, MATCH, GREEDY = (
+    "Modified rejection (Chen)",
+    "Shared noise",
+    "Exact match of samples",
+    "Greedy acceptance",
+)
 RULES = (
     _Rule(
-        "Modified rejection (Chen)",
+        CHEN,
         True,
         "Kept with the chance target / draft; a refusal is mended from the residual. "
         "No lossless rule keeps more.",
         lambda place: place.overlap,
     ),
     _Rule(
-        "Shared noise",
+        SHARED,
         True,
         "Draft and target draw with the same random numbers; kept where they agree.",
         _agrees,
         counted=True,
     ),
     _Rule(
-        "Exact match of samples",
+        MATCH,
         True,
         "The target draws by itself; kept where the draft had drawn the same token.",
         lambda place: place.product,
     ),
     _Rule(
-        "Greedy acceptance",
+        GREEDY,
         False,
         "Kept where it is the target's most probable token: lossy above temperature 0.",
         _is_first_choice,
