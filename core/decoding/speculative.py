@@ -84,6 +84,7 @@ class Judgement:
         uniforms: u of each judged place; empty where none was drawn.
         choices: the target's own choice at each judged place (temperature 0 and
             shared noise).
+        last: the token after the survivors, where it was drawn with the rule.
     """
 
     draft: Tensor
@@ -92,6 +93,7 @@ class Judgement:
     survivors: int
     uniforms: tuple[float, ...]
     choices: tuple[Choice, ...]
+    last: Choice | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +205,8 @@ def _target_choices(
 
 def draw_last(judgement: Judgement, position: int, draws: Draws) -> Choice:
     """Draw the token after the survivors: the correction, or the bonus token."""
+    if judgement.last is not None:  # a device decides the whole round in one go
+        return judgement.last
     place = judgement.survivors
     if place == len(judgement.draft):
         return draws.choose(Purpose.TARGET, position + place, judgement.target[place])

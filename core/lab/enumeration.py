@@ -152,6 +152,7 @@ def output_law(
     sequence: Sequence,
     settings: DecodingConfig | Callable[[int], DecodingConfig],
     on_round: Callable[[Sequence, Round, Sequence], None] | None = None,
+    play: Play | None = None,
 ) -> dict[Outcome, float]:
     """Return the probability of each output of a whole run.
 
@@ -159,6 +160,7 @@ def output_law(
         sequence: after the prefill; it is not changed.
         settings: of every round, or by the position that a round starts at.
         on_round: sees each round with the sequence before and after it.
+        play: plays a round; None for ``speculative.play_round``.
 
     Returns:
         Probability by outcome; sums to 1.
@@ -174,7 +176,7 @@ def output_law(
         for before, weight in open_states.values():
             check_round_start(before)
             held = wanted(before.prefix.position)
-            for after, played, share in round_outcomes(before, held):
+            for after, played, share in round_outcomes(before, held, play):
                 if on_round is not None:
                     on_round(before, played, after)
                 _add(after, weight * share, law, later)

@@ -113,8 +113,10 @@ class TableRunner:
         self._extend(ids)
         return on_chunk(len(ids)) if ids else True
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         """Append ``ids`` and return their [n, V] logits, valid until the next call."""
+        if isinstance(ids, Tensor):
+            ids = ids.tolist()
         assert len(ids) >= 1, "a step takes at least one id"
         self._spoil()
         start = len(self.held)
