@@ -53,6 +53,7 @@ class LabDesk(QObject):
         self.figures = FigureDesk(lab, page, controller, self.may_begin, errands)
         lab.add_section("Rules", self.rules)
         self.rules.compare_asked.connect(self._on_compare_asked)
+        self.rules.laws_asked.connect(self._on_laws_asked)
         errands.answered.connect(self._on_answered)
         self.exactness.verify_asked.connect(self._on_verify_asked)
         self.exactness.cancel_asked.connect(controller.stop)
@@ -91,6 +92,18 @@ class LabDesk(QObject):
     def _on_compare_asked(self) -> None:
         # In the background: the events of a long run are on the disk.
         self._errands.ask(RULES, partial(compare, self._traces.events), light=True)
+
+    @Slot()
+    def _on_laws_asked(self) -> None:
+        if not self.may_begin(with_prompt=True):
+            return
+        request, pair = self._runs.request(), self._page.pair.pair()
+
+        def sum_laws(session: Session, control: Control) -> Iterator[Finding]:
+            return session.sum_laws(request, control)
+
+        self.rules.laws.begin()
+        self._controller.work(pair, sum_laws, request.config)
 
     @Slot(str, object)
     def _on_answered(self, key: str, value: object) -> None:

@@ -1,26 +1,28 @@
-"""The rules side by side: what each would have kept of the last run's proposals."""
+"""The rules side by side: what each would have kept, and the texts that it gives."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QFrame,
-    QHeaderView,
     QLabel,
     QPushButton,
-    QTableWidget,
+    QScrollArea,
     QTableWidgetItem,
     QWidget,
 )
 
-from app.panels.parts import Meter, column_in, muted, row_in
+from app.panels.parts import Rule, column_in, muted, row_in
+from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views.labels import count, number
-from core.lab.rules import FEWEST_PLACES, RuleFigures
+from app.views.rule_laws_view import RuleLawsView
+from app.views.rules_table import fit_table, meter_cell, new_table
+from core.events import LoadProgress
+from core.lab.rules import FEWEST_PLACES, LawsSummed, RuleFigures
 
 HEADINGS = ("Rule", "Target's law", "Acceptance", "", "Tokens per round")
-METER, ROWS = 3, 4
+METER = 3
 INTRODUCTION = (
     "What each rule would have kept at the places that the last speculative run "
     "judged: the same places for all, though another rule would have led elsewhere. "
@@ -31,27 +33,45 @@ COMPARING = "Comparing…"
 FEW = "Few places: the figures will move with a longer run."
 
 
-class RulesPanel(QFrame):
-    """Shows the figures of every rule.
+class RulesPanel(QScrollArea):
+    """Shows the figures of every rule, and the law of its texts.
 
     Signals:
         compare_asked: the button.
+        laws_asked: the button.
     """
 
-    compare_asked = Signal()
+    compare_asked, laws_asked = Signal(), Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setProperty("card", True)
+        super().__init__(parent, widgetResizable=True)
+        self.setAccessibleName("Rules")
+        self.setFrameShape(QFrame.Shape.NoFrame)
         self.compare, self.note = QPushButton("Compare"), muted(NO_RUN)
-        self.table, self.does = QTableWidget(0, len(HEADINGS)), QLabel()
+        self.table, self.does = new_table("Rules", HEADINGS, {METER}), QLabel()
+        self.laws = RuleLawsView()
         self._figures: tuple[RuleFigures, ...] = ()
         self._configure()
         self._place()
         self.compare.clicked.connect(self._on_compare_clicked)
+        self.laws.asked.connect(self.laws_asked)
         self.table.currentCellChanged.connect(self._on_row_chosen)
         notifier().changed.connect(self._on_theme_changed)
         self._fit()
+
+    def on_finding(self, finding: Finding) -> str:
+        """Take in what was summed; return words for the status line."""
+        if isinstance(finding, LawsSummed):
+            return self.laws.show_laws(finding)
+        if isinstance(finding, LoadProgress) and self.laws.going:
+            self.laws.tell(f"{finding.stage}…")
+        return ""
+
+    def show_state(self, state: State) -> None:
+        """Offer what can be done in ``state``."""
+        self.laws.button.setEnabled(not state.is_busy)
+        if not state.is_busy:
+            self.laws.stop()
 
     def show_figures(self, figures: tuple[RuleFigures, ...]) -> None:
         """Show what each rule would have kept."""
@@ -81,23 +101,9 @@ class RulesPanel(QFrame):
             if column == len(HEADINGS) - 1:
                 item.setTextAlignment(_RIGHT)
             self.table.setItem(row, column, item)
-        self.table.setCellWidget(row, METER, _meter(rule.acceptance, role))
+        self.table.setCellWidget(row, METER, meter_cell(rule.acceptance, role))
 
     def _configure(self) -> None:
-        table = self.table
-        table.setHorizontalHeaderLabels(list(HEADINGS))
-        table.setAccessibleName("Rules")
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
-        table.setTabKeyNavigation(False)
-        table.setShowGrid(False)
-        table.verticalHeader().hide()
-        header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        header.setSectionResizeMode(METER, QHeaderView.ResizeMode.Stretch)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
         self.compare.setProperty("primary", True)
         self.compare.setAccessibleDescription(INTRODUCTION)
         self.does.setWordWrap(True)
@@ -109,20 +115,21 @@ class RulesPanel(QFrame):
         row = row_in(spacing=12)
         row.addWidget(self.compare)
         row.addWidget(self.note, 1)
-        column = column_in(self, spacing=10, margins=(16, 14, 16, 14))
+        card = QFrame()
+        card.setProperty("card", True)
+        column = column_in(card, spacing=10, margins=(16, 14, 16, 14))
         column.addWidget(title)
         column.addWidget(muted(INTRODUCTION))
         column.addLayout(row)
         column.addWidget(self.table)
-        column.addWidget(self.does)
+        for widget in (self.does, Rule(), self.laws):
+            column.addWidget(widget)
         column.addStretch(1)
+        self.setWidget(card)
 
     def _fit(self) -> None:
-        metrics = self.fontMetrics()
-        row = metrics.height() + 12
-        self.table.verticalHeader().setDefaultSectionSize(row)
-        self.table.setFixedHeight((ROWS + 1) * row + 8)
-        self.does.setMinimumHeight(2 * metrics.height())
+        fit_table(self.table)
+        self.does.setMinimumHeight(2 * self.fontMetrics().height())
 
     @Slot()
     def _on_compare_clicked(self) -> None:
@@ -139,17 +146,6 @@ class RulesPanel(QFrame):
     def _on_theme_changed(self, theme: Theme) -> None:
         self._fit()
         self.show_figures(self._figures)
-
-
-def _meter(share: float | None, role: str) -> QWidget:
-    """Return a bar in the middle of its cell."""
-    holder, meter = QWidget(), Meter()
-    meter.show_share(share or 0.0, role)
-    column = column_in(holder, margins=(10, 0, 10, 0))
-    column.addStretch(1)
-    column.addWidget(meter)
-    column.addStretch(1)
-    return holder
 
 
 _RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

@@ -14,12 +14,14 @@ from app.application import Application
 from app.present_page import PresentPage
 from app.run_controller import State
 from app.take import take_of
+from app.theme import Theme
 from app.trace_actions import DEMO
 from core.config import DrafterKind, ModelConfig, PairConfig
 from core.errors import DeviceMemoryError
 from core.events import Lane, RaceFinished, RepeatFinished, RoundFinished
 from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.lab.mistakes import MISTAKES
+from core.lab.rules import CHEN, GREEDY, MATCH, SHARED, LawsSummed, RuleLaw
 from core.trace import read_trace
 from tests.fakes import ScriptedSession
 
@@ -27,8 +29,21 @@ pytestmark = pytest.mark.window
 NAMES = ("the same tokens", "the law, sampled")
 
 
+LAWS = (
+    RuleLaw(CHEN, True, 2e-16, 0.81),
+    RuleLaw(SHARED, True, 1e-16, 0.72),
+    RuleLaw(MATCH, True, 0.0, 0.44),
+    RuleLaw(GREEDY, False, 0.134, 0.6),
+)
+
+
 class CheckedSession(ScriptedSession):
     """Checks by script: a mutant makes the second check fail."""
+
+    def sum_laws(self, request, control):
+        self._before(0, control)
+        if not control.should_stop():
+            yield LawsSummed(LAWS, 512, 3, 0.8)
 
     def verify(self, request, control, *, mutant=None):
         done = []
@@ -281,3 +296,30 @@ def test_rules_are_compared_at_the_places_of_the_last_run(qtbot, application, wi
     assert shown["Exact match of samples"] == "0.50"
     assert panel.table.item(3, 1).text() == "✗ lossy"
     assert "places judged" in panel.note.text()
+
+
+def test_the_laws_of_the_rules_show_what_chens_rule_is_worth(
+    qtbot, application, window, session
+):
+    laws = window.lab_desk.rules.laws
+    assert "press Sum the laws" in laws.note.text()
+    with qtbot.waitSignal(application.controller.finished):
+        laws.button.click()
+    rows = range(laws.table.rowCount())
+    shown = {
+        laws.table.item(r, 0).text(): [laws.table.item(r, c).text() for c in (1, 3)]
+        for r in rows
+    }
+    assert shown[CHEN] == ["0.81", "✓ the target's"]
+    assert shown[GREEDY] == ["0.60", "✗ 0.13 away"]
+    red = laws.table.item(3, 3).foreground().color()
+    assert red == Theme.current().color("error")
+    assert "512 texts of 3 tokens at temperature 0.8" in laws.note.text()
+    assert "lossy: 13 % of the probability" in laws.said.text()
+    assert laws.said.accessibleDescription() == laws.said.text()
+    session.load_error = DeviceMemoryError("It needs 9 GB and 2 GB are free.")
+    window.page.pair.set_pair(PairConfig(ModelConfig("there"), DrafterKind.LOOKUP))
+    with qtbot.waitSignal(application.controller.finished):
+        laws.button.click()
+    assert "press Sum the laws" in laws.note.text()
+    assert laws.button.isEnabled()
