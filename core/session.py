@@ -32,7 +32,7 @@ from core.events import (
     StepCosts,
 )
 from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
-from core.lab.rules import LawsSummed
+from core.lab.rules import LawsStarted, LawsSummed
 from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
@@ -285,12 +285,12 @@ class Session:
 
     def sum_laws(
         self, request: DecodingRequest, control: Control
-    ) -> Iterator[LawsSummed | LoadProgress]:
+    ) -> Iterator[LawsStarted | LawsSummed | LoadProgress]:
         """Sum the law of the texts under each rule, on the loaded pair and a prompt.
 
         Args:
             request: prompt and settings.
-            control: stops it before it begins; it takes about a second.
+            control: stops it before it begins; it reads 64 continuations of two tokens.
 
         Raises:
             CoreError: if nothing is loaded, or the caches do not fit.
@@ -304,6 +304,7 @@ class Session:
         yield from self._wait()
         with DEVICE_LOCK.acquire("a comparison of rules", control.should_stop) as held:
             if held:
+                yield LawsStarted()
                 yield sum_laws(plan, draft)
 
     def bench(

@@ -25,6 +25,7 @@ INTRODUCTION = (
 )
 IDLE = "Nothing is summed yet; press Sum the laws."
 WAITING = "Getting ready…"
+READING = "Reading the pair's logits on the small tree…"
 SAME = 1e-9  # rounding of a sum over some hundred texts stays far below
 
 

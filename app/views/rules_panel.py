@@ -16,10 +16,10 @@ from app.panels.parts import Rule, column_in, muted, row_in
 from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views.labels import count, number
-from app.views.rule_laws_view import RuleLawsView
+from app.views.rule_laws_view import READING, RuleLawsView
 from app.views.rules_table import fit_table, meter_cell, new_table
 from core.events import LoadProgress
-from core.lab.rules import FEWEST_PLACES, LawsSummed, RuleFigures
+from core.lab.rules import FEWEST_PLACES, LawsStarted, LawsSummed, RuleFigures
 
 HEADINGS = ("Rule", "Target's law", "Acceptance", "", "Tokens per round")
 METER = 3
@@ -63,6 +63,9 @@ class RulesPanel(QScrollArea):
         """Take in what was summed; return words for the status line."""
         if isinstance(finding, LawsSummed):
             return self.laws.show_laws(finding)
+        if isinstance(finding, LawsStarted):
+            self.laws.tell(READING)
+            return READING
         if isinstance(finding, LoadProgress) and self.laws.going:
             self.laws.tell(f"{finding.stage}…")
         return ""

@@ -61,6 +61,11 @@ class RuleLaw:
 
 
 @dataclass(frozen=True, slots=True)
+class LawsStarted:
+    """The pair's logits are being read for the laws of the rules."""
+
+
+@dataclass(frozen=True, slots=True)
 class LawsSummed:
     """The laws of all rules on one pair and prompt.
 

@@ -21,7 +21,7 @@ from core.errors import DeviceMemoryError
 from core.events import Lane, RaceFinished, RepeatFinished, RoundFinished
 from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.lab.mistakes import MISTAKES
-from core.lab.rules import CHEN, GREEDY, MATCH, SHARED, LawsSummed, RuleLaw
+from core.lab.rules import CHEN, GREEDY, MATCH, SHARED, LawsStarted, LawsSummed, RuleLaw
 from core.trace import read_trace
 from tests.fakes import ScriptedSession
 
@@ -41,6 +41,7 @@ class CheckedSession(ScriptedSession):
     """Checks by script: a mutant makes the second check fail."""
 
     def sum_laws(self, request, control):
+        yield LawsStarted()
         self._before(0, control)
         if not control.should_stop():
             yield LawsSummed(LAWS, 512, 3, 0.8)
