@@ -11,6 +11,7 @@ from app.views import verdict_sentences
 from app.views.elided import ElidedLabel
 from app.views.verdict_sentences import Verdict
 from core.events import Event, RaceFinished, RaceStarted, RepeatFinished, RunStarted
+from core.lab.run_advice import RunAdvice
 
 
 class VerdictBar(QFrame):
@@ -30,6 +31,7 @@ class VerdictBar(QFrame):
         self._shared.setText(verdict_sentences.SHARED)
         self._chip = QLabel()
         self._badge = QLabel()
+        self._advice = RunAdvice()
         self._arrange()
         notifier().changed.connect(self._on_theme_changed)
         self.clear()
@@ -56,6 +58,7 @@ class VerdictBar(QFrame):
 
     def clear(self) -> None:
         """Forget the race."""
+        self._advice.clear()
         self._repeats, self._repeat = 0, 0
         self._last: RepeatFinished | None = None
         self._tell(verdict_sentences.empty())
@@ -81,10 +84,12 @@ class VerdictBar(QFrame):
                 self._tell_running()
             case RaceFinished():
                 self._repeats = 0
-                self._tell(verdict_sentences.finished(event))
+                advice = self._advice.sentence()
+                self._tell(verdict_sentences.finished(event, advice))
                 self._figure.setToolTip(verdict_sentences.lane_times(event))
             case _:
                 pass
+        self._advice.on_event(event)  # after a clear, which forgets the last run
 
     def _tell_running(self) -> None:
         repeat = min(self._repeat, self._repeats)

@@ -60,12 +60,12 @@ def running(repeat: int, repeats: int, last: RepeatFinished | None) -> Verdict:
     return Verdict(times(last.speedup), f"{where}.", _last(last), "muted")
 
 
-def finished(event: RaceFinished) -> Verdict:
-    """Return the verdict of a race."""
+def finished(event: RaceFinished, advice: str = "") -> Verdict:
+    """Return the verdict of a race, with what to do where the drafter does not help."""
     role, chip = _ROLES[event.verdict]
-    return Verdict(
-        times(event.speedup.median), _headline(event), _detail(event), role, chip
-    )
+    wanted = event.verdict in (JudgedSpeed.HURTS, JudgedSpeed.NEUTRAL)
+    detail = _detail(event, advice if wanted else "")
+    return Verdict(times(event.speedup.median), _headline(event), detail, role, chip)
 
 
 def times(ratio: float | None) -> str:
@@ -117,8 +117,11 @@ def _divergence(divergence: Divergence | None) -> str:
     return f"{where} and should not: a fault{gap}"
 
 
-def _detail(event: RaceFinished) -> str:
-    parts = [_break_even(event)]
+def _detail(event: RaceFinished, advice: str) -> str:
+    if advice:  # first: on a small window the end of the line is cut
+        return f"{advice} {_break_even(event)}."
+    use = "" if event.break_even_acceptance is not None else ": use K = 0"
+    parts = [_break_even(event) + (use if event.acceptance_rate is not None else "")]
     if event.speedup.total is not None:
         parts.append(f"{times(event.speedup.total)} with prefill")
     if event.verdict is JudgedSpeed.NONE and event.speedup.repeats:
@@ -131,10 +134,7 @@ def _break_even(event: RaceFinished) -> str:
     if measured is None:
         return "Nothing was tested"
     if event.break_even_acceptance is None:
-        return (
-            f"No acceptance breaks even at this cost (measured {number(measured)}): "
-            "use K = 0"
-        )
+        return f"No acceptance breaks even at this cost (measured {number(measured)})"
     return (
         f"Breaks even at {number(event.break_even_acceptance)} accepted; "
         f"measured {number(measured)}"

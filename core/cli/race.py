@@ -25,6 +25,7 @@ from core.events import (
     RaceFinished,
     RepeatFinished,
 )
+from core.lab.run_advice import RunAdvice
 from core.session import Session
 
 MAX_REPEATS = 100
@@ -60,7 +61,7 @@ def main(options: argparse.Namespace) -> int:
     if result is None:
         return CANCELLED
     show = _print_json if options.json else _print_lines
-    show(result)
+    show(result, watcher.advice.sentence())
     if result.cancelled:
         return CANCELLED
     found = result.divergence
@@ -73,7 +74,11 @@ class _Watcher:
 
     result: RaceFinished | None = None
 
+    def __init__(self) -> None:
+        self.advice = RunAdvice()
+
     def on_event(self, event: Event) -> None:
+        self.advice.on_event(event)
         match event:
             case RepeatFinished():
                 ratio = output.number(event.speedup, 3, "x")
@@ -85,8 +90,8 @@ class _Watcher:
                 pass
 
 
-def result_json(result: RaceFinished) -> dict[str, Any]:
-    """Return the race as DESIGN.md's keys."""
+def result_json(result: RaceFinished, advice: str = "") -> dict[str, Any]:
+    """Return the race as DESIGN.md's keys, and what follows from it."""
     return {
         "plain": output.summary_json(result.plain),
         "speculative": output.summary_json(result.speculative),
@@ -96,6 +101,7 @@ def result_json(result: RaceFinished) -> dict[str, Any]:
         "verdict": encode(result.verdict),
         "acceptance_rate": result.acceptance_rate,
         "break_even_acceptance": result.break_even_acceptance,
+        "advice": advice,
         "memory_bytes": result.memory_bytes,
         "settings": encode(result.settings),
         "machine": encode(result.machine),
@@ -103,11 +109,11 @@ def result_json(result: RaceFinished) -> dict[str, Any]:
     }
 
 
-def _print_json(result: RaceFinished) -> None:
-    output.print_json(result_json(result))
+def _print_json(result: RaceFinished, advice: str) -> None:
+    output.print_json(result_json(result, advice))
 
 
-def _print_lines(result: RaceFinished) -> None:
+def _print_lines(result: RaceFinished, advice: str) -> None:
     print(result.speculative.text)
     for name, summary in (
         ("speculative", result.speculative),
@@ -116,7 +122,7 @@ def _print_lines(result: RaceFinished) -> None:
         print(f"\n{name}")
         print("\n".join(f"  {line}" for line in output.totals(summary)))
     print()
-    print("\n".join(_verdict_lines(result)))
+    print("\n".join([*_verdict_lines(result), *filter(None, [advice])]))
 
 
 def _verdict_lines(result: RaceFinished) -> list[str]:

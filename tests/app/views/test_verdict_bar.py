@@ -130,3 +130,15 @@ def test_the_verdict_is_whole_in_the_smallest_window(show):
     bar.layout().activate()
     words = bar._headline.fontMetrics().horizontalAdvance(bar._headline.text())
     assert bar._headline.width() >= words
+
+
+def test_where_the_drafter_hurts_the_advice_comes_first():
+    advice = "This draft costs 1.0 of the target and no K wins with it: try K = 0."
+    hurts = finished(race_finished(JudgedSpeed.HURTS), advice)
+    assert hurts.detail.startswith(advice)
+    assert "Breaks even at" in hurts.detail
+    helps = finished(race_finished(JudgedSpeed.HELPS), advice)
+    assert advice not in helps.detail
+    none = race_finished(JudgedSpeed.HURTS, break_even_acceptance=None)
+    assert finished(none).detail.count("K = 0") == 1
+    assert finished(none, advice).detail.count("K = 0") == 1
