@@ -42,6 +42,10 @@ class UnsupportedModelError(ModelLoadError):
     """A checkpoint is whole, but this runtime cannot run it correctly."""
 
 
+class PlainOnlyError(UnsupportedModelError):
+    """A model decodes alone but cannot take a token back, so nothing may draft."""
+
+
 class VocabularyMismatchError(CoreError):
     """Draft and target do not speak the same tokens."""
 

@@ -13,6 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.background import with_progress
+from core.checkpoints.plain_only import (
+    draft_refusal,
+    plain_only_note,
+    target_refusal,
+)
 from core.config import (
     DecodingConfig,
     DecodingRequest,
@@ -38,6 +43,7 @@ from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
 
 if TYPE_CHECKING:
+    from core.checkpoints.facts import CheckpointFacts
     from core.checkpoints.loading import LoadedModel
     from core.decoding.lane import LanePlan
     from core.drafters.protocol import Drafter
@@ -135,6 +141,7 @@ class Session:
         target, draft = models[pair.target], models[pair.draft] if pair.draft else None
         if pair.drafter is DrafterKind.NONE:
             return target, draft, None
+        _require_rewindable(target.facts, draft and draft.facts)
         report(LoadProgress("Timing the steps"))
         from core.lab.pair_costs import measure_costs
 
@@ -142,14 +149,18 @@ class Session:
         return None if costs is None else (target, draft, costs)
 
     def _require_fit(self, pair: PairConfig) -> None:
-        """Refuse a draft with other tokens before a single weight is read."""
+        """Refuse what cannot be drafted for before a single weight is read."""
         from core.checkpoints.inspection import inspect_checkpoint
         from core.checkpoints.pairing import judge_pair, require_fit
 
-        if pair.draft is None:
+        if pair.drafter is DrafterKind.NONE:
             return
         target = inspect_checkpoint(pair.target.reference)
+        _require_rewindable(target)
+        if pair.draft is None:
+            return
         draft = inspect_checkpoint(pair.draft.reference)
+        _require_rewindable(target, draft)
         verdict = judge_pair(target, draft)
         require_fit(verdict)
         self._pair_notes = verdict.notes
@@ -178,10 +189,16 @@ class Session:
 
     def _loaded(self) -> PairLoaded:
         target, draft = self._require_target().model.facts, self._drafter_facts()
-        notes = list(self._pair_notes) if self._draft else []
+        return PairLoaded(target, draft, tuple(self._notes(target, draft)), self._costs)
+
+    def _notes(self, target: ModelFacts, draft: ModelFacts | None) -> Iterator[str]:
+        if self._require_target().facts.plain_only:
+            yield plain_only_note(self._require_target().facts)
+            return
+        if self._draft:
+            yield from self._pair_notes
         if not all(facts.row_invariant for facts in (target, draft) if facts):
-            notes.append(NOT_BIT_IDENTICAL)
-        return PairLoaded(target, draft, tuple(notes), self._costs)
+            yield NOT_BIT_IDENTICAL
 
     def _require_target(self) -> LoadedModel:
         if self._target is None:
@@ -452,7 +469,7 @@ class Session:
                 yield from distill(plan, control)
 
     def _require_drafter(self, what: str) -> None:
-        self._require_target()
+        _require_rewindable(self._require_target().facts)
         if self._new_drafter() is None:
             raise ConfigurationError(
                 f"{what} needs a drafter, and none is chosen; pick prompt lookup or a "
@@ -520,6 +537,16 @@ class Session:
         holder = DEVICE_LOCK.holder()
         if holder:
             yield LoadProgress(f"Waiting for {holder} to end")
+
+
+def _require_rewindable(
+    target: CheckpointFacts, draft: CheckpointFacts | None = None
+) -> None:
+    """Refuse to draft where a proposal could not be taken back."""
+    if target.plain_only:
+        raise target_refusal(target)
+    if draft is not None and draft.plain_only:
+        raise draft_refusal(draft)
 
 
 def _by_token_id(draft: LoadedModel) -> Model:

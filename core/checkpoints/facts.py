@@ -39,6 +39,8 @@ class CheckpointFacts:
         quantization: how the stored weights are packed, or an empty string.
         tokenizer_path: folder of its tokenizer where that lies elsewhere.
         draft_head_size: ids that its head is cut to where it drafts; 0 for all.
+        plain_only: the kind of its layers that cannot be rewound, so that it decodes
+            without a drafter only; empty where all can.
         problem: one sentence why it cannot be used, or None.
     """
 
@@ -61,4 +63,5 @@ class CheckpointFacts:
     quantization: str = ""
     tokenizer_path: str = ""
     draft_head_size: int = 0
+    plain_only: str = ""
     problem: str | None = None

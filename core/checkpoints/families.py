@@ -16,7 +16,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Their state cannot be taken back when a proposal is refused.
+# Their state cannot be taken back when a proposal is refused: plain decoding only.
 _RECURRENT = _words(
     "bailing_hybrid bamba falcon_h1 falcon_mamba jamba kimi_linear lfm2 lfm2_moe lfm3 "
     "mamba mamba2 minimax nemotron_h olmo_hybrid qwen3_5 qwen3_5_moe qwen3_5_moe_text "
@@ -32,6 +32,7 @@ _STATEFUL_WORDS = (
     *("linear", "conv", "mamba", "recurrent", "ssm", "rwkv", "delta", "lightning"),
     *("lstm", "hybrid"),
 )
+_RECURRENT_KIND = "recurrent"
 _GGUF_SPELLING = {"qwen2moe": "qwen2_moe", "qwen3moe": "qwen3_moe"}
 _CAUSAL = ("CausalLM", "LMHeadModel", "DoubleHeadsModel")
 
@@ -45,7 +46,6 @@ def check_config(name: str, config: dict[str, Any]) -> None:
     family = str(config.get("model_type") or "")
     if config.get("is_encoder_decoder") or family in _ENCODER_DECODER:
         raise _encoder_decoder(name, family)
-    _check_layers(name, family, config)
     native = causal_families()
     if config.get("auto_map") and family not in native:
         raise UnsupportedModelError(
@@ -69,12 +69,9 @@ def check_gguf(name: str, architecture: str) -> None:
     Raises:
         UnsupportedModelError: naming the architecture.
     """
-    family = architecture.replace("-", "_")
-    family = _GGUF_SPELLING.get(family, family)
+    family = _spelled(architecture)
     if family in _ENCODER_DECODER:
         raise _encoder_decoder(name, family)
-    if family in _RECURRENT:
-        raise _recurrent(name, family, "recurrent")
     if family not in gguf_families():
         raise UnsupportedModelError(
             f"The file {name} has the GGUF architecture {architecture or '(none)'}, "
@@ -82,6 +79,21 @@ def check_gguf(name: str, architecture: str) -> None:
             "of the model.",
             family=architecture,
         )
+
+
+def unrewindable_layers(config: dict[str, Any]) -> str:
+    """Return the first kind of layer of a config that cannot be rewound, or ""."""
+    family, text = str(config.get("model_type") or ""), config.get("text_config")
+    kinds = layer_kinds(config) or layer_kinds(text if isinstance(text, dict) else {})
+    for kind in kinds:
+        if any(word in kind.lower() for word in _STATEFUL_WORDS):
+            return kind
+    return _RECURRENT_KIND if not kinds and family in _RECURRENT else ""
+
+
+def unrewindable_gguf(architecture: str) -> str:
+    """Return what :func:`unrewindable_layers` does, of a GGUF architecture."""
+    return _RECURRENT_KIND if _spelled(architecture) in _RECURRENT else ""
 
 
 def layer_kinds(config: dict[str, Any]) -> tuple[str, ...]:
@@ -118,14 +130,10 @@ def gguf_families() -> frozenset[str]:
     return names - {"general", "tokenizer"}
 
 
-def _check_layers(name: str, family: str, config: dict[str, Any]) -> None:
-    text = config.get("text_config")
-    kinds = layer_kinds(config) or layer_kinds(text if isinstance(text, dict) else {})
-    for kind in kinds:
-        if any(word in kind.lower() for word in _STATEFUL_WORDS):
-            raise _recurrent(name, family, kind)
-    if not kinds and family in _RECURRENT:
-        raise _recurrent(name, family, "recurrent")
+def _spelled(architecture: str) -> str:
+    """Return a GGUF architecture as transformers spells the family."""
+    family = architecture.replace("-", "_")
+    return _GGUF_SPELLING.get(family, family)
 
 
 def _check_task(name: str, family: str, config: dict[str, Any]) -> None:
@@ -183,14 +191,4 @@ def _encoder_decoder(name: str, family: str) -> UnsupportedModelError:
         f"The checkpoint {name} is an encoder-decoder model ({family}), which has no "
         "single text to continue; choose a decoder-only model.",
         family=family,
-    )
-
-
-def _recurrent(name: str, family: str, kind: str) -> UnsupportedModelError:
-    return UnsupportedModelError(
-        f"The checkpoint {name} ({family}) has {kind} layers, whose state cannot be "
-        "taken back when a proposal is refused; choose a model with attention layers "
-        "only.",
-        family=family,
-        layer_type=kind,
     )

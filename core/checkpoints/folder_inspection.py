@@ -8,7 +8,7 @@ from typing import Any
 
 from core.checkpoints.draft_head import read_draft_head
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
-from core.checkpoints.families import check_config
+from core.checkpoints.families import check_config, unrewindable_layers
 from core.checkpoints.names import label
 from core.checkpoints.safetensors_header import (
     WeightFacts,
@@ -63,6 +63,7 @@ def inspect_folder(folder: Path, tokenizer: Path | None = None) -> CheckpointFac
         licence=_licence(folder),
         quantization=_quantization(config),
         tokenizer_path=str(tokenizer or ""),
+        plain_only=unrewindable_layers(config),
         draft_head_size=len(read_draft_head(folder, min(rows, known)) or ()),
     )
 

@@ -6,7 +6,7 @@ import math
 from pathlib import Path
 
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
-from core.checkpoints.families import check_gguf
+from core.checkpoints.families import check_gguf, unrewindable_gguf
 from core.checkpoints.folder_inspection import NO_LIMIT
 from core.checkpoints.gguf_header import GgufHeader, read_gguf_header
 from core.errors import UnsupportedModelError
@@ -43,6 +43,7 @@ def inspect_gguf(file: Path) -> CheckpointFacts:
         cache_values_per_token=_cache_values(header),
         has_chat_template=bool(header.metadata.get("tokenizer.chat_template")),
         licence=str(header.metadata.get("general.license", "")),
+        plain_only=unrewindable_gguf(header.architecture),
         quantization="" if kind in _PLAIN else kind,
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +18,7 @@ from core.checkpoints.hub_cache import is_hub_id, local_snapshot
 from core.checkpoints.inspection import inspect_checkpoint
 from core.checkpoints.memory import require_room
 from core.checkpoints.progress import OnProgress, ShouldStop, Work, ignore, never
+from core.checkpoints.quiet import quiet
 from core.checkpoints.weights import read_tokenizer, read_weights
 from core.config import ModelConfig
 from core.demo_pair import DRAFT_REFERENCE
@@ -142,6 +144,7 @@ def _load(
     facts: CheckpointFacts, placement: Placement, work: Work, drafts: bool
 ) -> LoadedModel:
     from core.runtime.models import wrap_model
+    from core.runtime.stateful_model import StatefulModel
 
     if facts.kind is CheckpointKind.DEMO and not facts.path:
         facts = _derive(facts, work)
@@ -153,21 +156,23 @@ def _load(
     vocabulary_size = min(facts.tokenizer_size, head_rows)
     head_ids = _head_ids(facts, hf_model, vocabulary_size) if drafts else None
     work.check()
-    model = wrap_model(
-        hf_model,
-        name=facts.name,
-        reference=facts.reference,
-        vocabulary_size=vocabulary_size,
-        device=placement.device,
-        dtype=placement.dtype,
-        head_ids=head_ids,
-        progress=work.report,
-    )
+    with quiet():  # some families advise of faster packages at their first step
+        model = wrap_model(
+            hf_model,
+            name=facts.name,
+            reference=facts.reference,
+            vocabulary_size=vocabulary_size,
+            device=placement.device,
+            dtype=placement.dtype,
+            head_ids=head_ids,
+            progress=work.report,
+        )
     work.check()
+    kind = model.layer_kind if isinstance(model, StatefulModel) else ""
     return LoadedModel(
         model=model,
         tokenizer=tokenizer,
-        facts=facts,
+        facts=dataclasses.replace(facts, plain_only=facts.plain_only or kind),
         eos_ids=eos_ids_of(hf_model, tokenizer, vocabulary_size),
         special_ids=special_ids_of(tokenizer),
         context_length=model.facts.context_length,

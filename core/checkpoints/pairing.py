@@ -16,6 +16,7 @@ from typing import Protocol
 
 from core.checkpoints import demo
 from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.plain_only import draft_refusal, target_refusal
 from core.checkpoints.vocabulary import FileVersion, Vocabulary, read, version_of
 from core.errors import VocabularyMismatchError
 
@@ -99,6 +100,14 @@ def judge_pair(
     problems = tuple(f.problem for f in (first, second) if f.problem)
     if problems:
         return PairVerdict(False, problems)
+    if not (first.plain_only or second.plain_only):
+        return _judge_tokens(first, second)
+    refuse = target_refusal(first) if first.plain_only else draft_refusal(second)
+    return PairVerdict(False, (refuse.sentence,))
+
+
+def _judge_tokens(first: CheckpointFacts, second: CheckpointFacts) -> PairVerdict:
+    """Judge a pair of which both can be rewound."""
     found = _compare(version_of(_tokenizer(first)), version_of(_tokenizer(second)))
     if found.differing:
         reason = _reason(first, second, found.differing)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.folder_inspection import NO_LIMIT
 from core.checkpoints.memory import weight_bytes
+from core.checkpoints.plain_only import PLAIN_ONLY
 from core.checkpoints.progress import megabytes
 
 
@@ -43,8 +44,15 @@ def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:
         ("Size on disk", megabytes(facts.size_bytes)),
         ("In memory", _in_memory(facts)),
         ("Licence", facts.licence or "not stated"),
+        ("Decoding", _decoding(facts)),
         ("Chat template", "yes" if facts.has_chat_template else "no"),
     )
+
+
+def _decoding(facts: CheckpointFacts) -> str:
+    if facts.plain_only:
+        return f"{PLAIN_ONLY}: {facts.plain_only} layers cannot be rewound"
+    return "speculative and plain"
 
 
 def _stored(facts: CheckpointFacts) -> str:

@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from core.checkpoints.facts import CheckpointFacts
+from core.checkpoints.plain_only import plain_only_note
 from core.checkpoints.progress import megabytes
 from core.cli import CHECK_FAILED, DONE, output
 from core.codec import encode
@@ -53,24 +54,37 @@ def _findings(
     needed = estimate(
         target,
         draft,
-        capacity=min(_CAPACITY, target.context_length),
-        lookahead=4,
-        racing=True,
+        capacity=_capacity(target),
+        lookahead=0 if target.plain_only else 4,
+        racing=not target.plain_only,
         device=options.device,
         dtype=options.dtype,
     )
     return {
         "target": encode(target),
         "draft": encode(draft),
-        "pair": None if draft is None else _pair(target, draft),
+        "pair": _pair(target, draft, options.draft),
         "memory": encode(needed),
     }
 
 
-def _pair(target: CheckpointFacts, draft: CheckpointFacts) -> dict[str, Any]:
-    from core.checkpoints.pairing import judge_pair
+def _capacity(target: CheckpointFacts) -> int:
+    return min(_CAPACITY, target.context_length)
 
-    verdict = judge_pair(target, draft)
+
+def _pair(
+    target: CheckpointFacts, draft: CheckpointFacts | None, asked: str | None
+) -> dict[str, Any] | None:
+    """Return the verdict; None where nobody drafts, or lookup does and can."""
+    from core.checkpoints.pairing import PairVerdict, judge_pair
+    from core.checkpoints.plain_only import target_refusal
+
+    if draft is not None:
+        verdict = judge_pair(target, draft)
+    elif asked == DrafterKind.LOOKUP and target.plain_only:
+        verdict = PairVerdict(False, (target_refusal(target).sentence,))
+    else:
+        return None
     differing = [
         {"id": i, "target": ours, "draft": theirs}
         for i, ours, theirs in verdict.differing
@@ -93,14 +107,16 @@ def _lines(
         lines += [f"  {r['sentence']}" for r in facts["pair"]["reasons"]]
         lines += [f"  {note}" for note in facts["pair"]["notes"]]
     memory = facts["memory"]
+    what = "to decode plainly" if target.plain_only else "for a race"
     lines.append(
-        f"memory for a race at {_CAPACITY:,} tokens: {megabytes(memory['total_bytes'])}"
+        f"memory {what} at {_capacity(target):,} tokens: {megabytes(memory['total_bytes'])}"
         f" needed, {megabytes(memory['free_bytes'])} free"
     )
     return lines
 
 
 def _checkpoint(role: str, facts: CheckpointFacts) -> list[str]:
+    alone = [f"  {plain_only_note(facts)}"] if facts.plain_only else []
     template = "has a chat template" if facts.has_chat_template else "no chat template"
     packed = f", {facts.quantization}" if facts.quantization else ""
     return [
@@ -111,4 +127,5 @@ def _checkpoint(role: str, facts: CheckpointFacts) -> list[str]:
         f"context {facts.context_length:,}",
         f"  {facts.dtype}{packed}, {megabytes(facts.size_bytes)}, {template}, "
         f"licence {facts.licence or 'not named'}",
+        *alone,
     ]

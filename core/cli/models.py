@@ -132,7 +132,9 @@ def _about(facts: CheckpointFacts) -> str:
 
     if facts.problem:
         return facts.problem
+    alone = ", plain only" if facts.plain_only else ""
     return (
         f"{facts.architecture}, {parameters(facts.num_parameters)}, "
         f"{facts.num_layers} layers, {facts.dtype}, {megabytes(facts.size_bytes)}"
+        f"{alone}"
     )

@@ -9,11 +9,13 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from core.errors import PlainOnlyError
 from core.events import ModelFacts
 from core.runtime import checks, support
 from core.runtime.kv_cache import LayerShape, buffers
 from core.runtime.runner import Model
 from core.runtime.sliced_head import slice_head
+from core.runtime.stateful_trial import wrap_stateful
 from core.runtime.transformers_model import (
     Calling,
     TransformersModel,
@@ -47,9 +49,34 @@ def wrap_model(
         head_ids: cut the head to these, rising; logit i is then that of head_ids[i].
         progress: told the stage and how far it is, 0 to 1 or None.
 
+    Returns:
+        The model; a ``StatefulModel`` where its state cannot be rewound.
+
     Raises:
-        UnsupportedModelError: if the model's state cannot be rewound.
+        UnsupportedModelError: if it cannot be decoded here.
     """
+    facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
+    try:
+        return _rewindable(hf_model, facts, head_ids, progress)
+    except PlainOnlyError as error:
+        kind = str(error.facts["layer_type"])
+    progress("Checking the model", None)
+    return wrap_stateful(hf_model, facts, kind)
+
+
+def _rewindable(
+    hf_model: PreTrainedModel,
+    facts: ModelFacts,
+    head_ids: Sequence[int] | None,
+    progress: Progress,
+) -> Model:
+    """Return a model that can be rewound.
+
+    Raises:
+        PlainOnlyError: naming the layers that cannot.
+        UnsupportedModelError: if it cannot be decoded here.
+    """
+    vocabulary_size = facts.vocabulary_size
     sliding = tuple(support.cache_layers(hf_model))
     calling = Calling(
         cache_argument=support.cache_argument(hf_model),
@@ -57,7 +84,6 @@ def wrap_model(
         sliding=sliding,
         head_rows=vocabulary_size,
     )
-    facts = _facts(hf_model, name, reference, vocabulary_size, str(device), str(dtype))
     if head_ids is not None:
         slice_head(hf_model, head_ids)
         facts = dataclasses.replace(facts, memory_bytes=_memory_bytes(hf_model))
@@ -81,7 +107,7 @@ def _probe(
     logits = TransformersRunner(module, calling, cache, len(ids)).step(ids)
     shapes = cache.shapes()
     if not any(shapes):
-        raise support.refusal(module, "cacheless")
+        raise support.unsteppable(module, "they write no cache")
     return shapes, logits
 
 

@@ -1,4 +1,4 @@
-"""Which models can be rewound, and which are refused by name before the first token."""
+"""Which models can be rewound, and which decode plainly or not at all, by name."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from transformers.cache_utils import (
     DynamicSlidingWindowLayer,
 )
 
-from core.errors import UnsupportedModelError
+from core.errors import PlainOnlyError, UnsupportedModelError
 
 _REWINDABLE = (DynamicLayer, DynamicSlidingWindowLayer)
 
@@ -20,11 +20,12 @@ def cache_layers(model: PreTrainedModel) -> list[bool | None]:
     """Return, per layer, whether it slides; None for a layer without a cache.
 
     Raises:
-        UnsupportedModelError: names the kind of layer that cannot be rewound.
+        PlainOnlyError: names the kind of layer that cannot be rewound.
+        UnsupportedModelError: if it cannot be decoded at all.
     """
     config = model.config.get_text_config(decoder=True)
     if getattr(model.config, "is_encoder_decoder", False):
-        raise refusal(model, "encoder-decoder")
+        raise unsteppable(model, "an encoder-decoder has no single text to continue")
     if getattr(model, "_is_stateful", False):
         raise refusal(model, _first_recurrent(config))
     try:
@@ -52,15 +53,26 @@ def _first_recurrent(config: PreTrainedConfig) -> str:
     return next((kind for kind in kinds if kind not in attention), "recurrent")
 
 
-def refusal(model: PreTrainedModel, kind: str) -> UnsupportedModelError:
+def refusal(model: PreTrainedModel, kind: str) -> PlainOnlyError:
     """Return the error that says that layers of ``kind`` cannot be rewound."""
-    family = getattr(model.config, "model_type", type(model).__name__)
-    return UnsupportedModelError(
-        f"{family} models have {kind} layers, whose state cannot be taken back when a "
-        "proposal is refused; choose a model with attention layers only.",
+    return PlainOnlyError(
+        f"{_family(model)} models have {kind} layers, whose state cannot be rewound "
+        "when a proposal is refused; choose a model with attention layers only.",
         layer_type=kind,
-        family=family,
+        family=_family(model),
     )
+
+
+def unsteppable(model: PreTrainedModel, why: str) -> UnsupportedModelError:
+    """Return the error that says why a model cannot be decoded at all."""
+    return UnsupportedModelError(
+        f"{_family(model)} models cannot be decoded here: {why}; choose another model.",
+        family=_family(model),
+    )
+
+
+def _family(model: PreTrainedModel) -> str:
+    return getattr(model.config, "model_type", type(model).__name__)
 
 
 def cache_argument(model: PreTrainedModel) -> str:
@@ -72,7 +84,7 @@ def cache_argument(model: PreTrainedModel) -> str:
     for name in ("cache", "past_key_values"):
         if name in names:
             return name
-    raise refusal(model, "cacheless")
+    raise unsteppable(model, "they take no cache")
 
 
 def keeps_last_logits(model: PreTrainedModel) -> bool:

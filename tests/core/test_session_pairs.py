@@ -6,13 +6,19 @@ import shutil
 
 import pytest
 
-from core.checkpoints import loading
-from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+from core.checkpoints import folder_inspection, loading
+from core.config import (
+    DecodingConfig,
+    DecodingRequest,
+    DrafterKind,
+    ModelConfig,
+    PairConfig,
+)
 from core.control import Control
 from core.errors import (
     CoreError,
     ModelLoadError,
-    UnsupportedModelError,
+    PlainOnlyError,
     VocabularyMismatchError,
 )
 from core.events import Lane, RunStarted
@@ -107,10 +113,41 @@ def test_recurrent_state_is_refused_by_name_on_either_side(
     load(session, pair(target))
     before = decode(session).tokens
     error = refused(session, pair(odd) if side == "target" else pair(target, odd))
-    assert isinstance(error, UnsupportedModelError | VocabularyMismatchError)
-    check_sentence(error, kind)
+    assert isinstance(error, PlainOnlyError)
+    check_sentence(error, kind, "rewound", "none" if side == "target" else "lookup")
     assert session.pair == pair(target)
     assert decode(session).tokens == before
+
+
+@pytest.mark.parametrize("kind", ["mamba", "lfm2"])
+def test_recurrent_state_decodes_plainly_and_no_further(tmp_path, kind):
+    """H9: what needs a drafter names the family, not a drafter to choose."""
+    odd = recurrent(kind, tmp_path / kind)
+    session = Session()
+    loaded = load(session, PairConfig(ModelConfig(str(odd), "cpu", "float32")))
+    (note,) = loaded.notes
+    assert kind in note
+    assert "plain decoding only" in note
+    request = DecodingRequest("race", "a b", DecodingConfig(max_new_tokens=8))
+    with pytest.raises(PlainOnlyError) as caught:
+        list(session.race(request, Control()))
+    check_sentence(caught.value, kind, "plain only")
+    first = decode(session)
+    assert first.counts.emitted == first.counts.rounds == 40
+    assert first.tokens == decode(session).tokens
+
+
+def test_a_family_that_only_its_weights_give_away_is_refused_before_a_token(
+    folders, tmp_path, monkeypatch
+):
+    """H9: the headers may say nothing of a state; loading finds it."""
+    target, _ = folders
+    odd = recurrent("mamba", tmp_path / "odd")
+    monkeypatch.setattr(folder_inspection, "unrewindable_layers", lambda config: "")
+    for wanted in (pair(odd), pair(target, odd)):
+        error = refused(Session(), wanted)
+        assert isinstance(error, PlainOnlyError)
+        check_sentence(error, "odd", "mamba", "rewound")
 
 
 def cut_weights(folder):
@@ -180,8 +217,6 @@ def test_a_draft_of_another_dtype_drafts_for_a_float32_target(folders):
 @pytest.mark.statistical
 def test_a_draft_of_another_dtype_keeps_the_law(folders):
     """H19 and H1: all four checks; one chi-square at 1e-4 with a fixed seed."""
-    from core.config import DecodingRequest
-
     target, draft = folders
     session, config = Session(), DecodingConfig(max_new_tokens=32)
     load(session, pair(target, draft, dtype="bfloat16"))

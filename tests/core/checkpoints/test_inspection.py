@@ -11,6 +11,8 @@ from tiny_checkpoints import check_sentence, edit_config, make_gguf
 
 from core.checkpoints.facts import CheckpointKind
 from core.checkpoints.inspection import inspect_checkpoint
+from core.checkpoints.plain_only import draft_refusal, target_refusal
+from core.checkpoints.words import table
 from core.errors import ModelLoadError, UnsupportedModelError
 
 
@@ -204,6 +206,16 @@ def test_broken_index(broken):
             "BertForMaskedLM",
         ),
         ({"model_type": "gemma3", "vision_config": {}}, "pictures"),
+    ],
+)
+def test_families_that_cannot_be_decoded_are_named(broken, changes, word):
+    edit_config(broken, **changes)
+    check_sentence(_error(broken, UnsupportedModelError), "tiny-llama", word)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
         ({"model_type": "mamba"}, "recurrent"),
         ({"model_type": "rwkv"}, "recurrent"),
         ({"model_type": "jamba", "layers_block_type": ["mamba", "attention"]}, "mamba"),
@@ -212,9 +224,14 @@ def test_broken_index(broken):
         ({"text_config": {"layer_types": ["recurrent"]}}, "recurrent"),
     ],
 )
-def test_families_that_cannot_be_decoded_are_named(broken, changes, word):
+def test_layers_that_cannot_be_rewound_are_told_from_the_config(broken, changes, kind):
+    """H9: such a model decodes plainly, and says so before it is loaded."""
     edit_config(broken, **changes)
-    check_sentence(_error(broken, UnsupportedModelError), "tiny-llama", word)
+    facts = inspect_checkpoint(broken)
+    assert (facts.problem, facts.plain_only) == (None, kind)
+    assert dict(table(facts))["Decoding"].startswith("plain only")
+    assert check_sentence(target_refusal(facts), kind, facts.architecture, "none")
+    assert check_sentence(draft_refusal(facts), kind, facts.architecture, "lookup")
 
 
 def test_hybrid_family_with_attention_only_is_allowed(broken):
@@ -223,7 +240,9 @@ def test_hybrid_family_with_attention_only_is_allowed(broken):
         model_type="granitemoehybrid",
         layer_types=["attention", "attention"],
     )
-    assert inspect_checkpoint(broken).architecture == "granitemoehybrid"
+    facts = inspect_checkpoint(broken)
+    assert (facts.architecture, facts.plain_only) == ("granitemoehybrid", "")
+    assert dict(table(facts))["Decoding"] == "speculative and plain"
 
 
 @pytest.mark.parametrize("content", [b"", b"noise" * 100, b"GGUF" + b"\xff" * 100])
@@ -241,8 +260,15 @@ def test_gguf_cut_short(tmp_path, whole_gguf, keep):
     check_sentence(_error(tmp_path / "cut.gguf"), "cut.gguf", "cut short")
 
 
-@pytest.mark.parametrize("architecture", ["strange", "mamba", "t5", "rwkv6", "lfm2"])
+@pytest.mark.parametrize("architecture", ["strange", "t5", "rwkv6"])
 def test_gguf_architecture_that_cannot_be_decoded(tmp_path, architecture):
     """H23: refused by its name."""
     file = make_gguf(tmp_path / "other.gguf", architecture=architecture)
     check_sentence(_error(file, UnsupportedModelError), "other.gguf", architecture)
+
+
+@pytest.mark.parametrize("architecture", ["mamba", "lfm2"])
+def test_gguf_architecture_that_cannot_be_rewound(tmp_path, architecture):
+    """H9."""
+    file = make_gguf(tmp_path / "other.gguf", architecture=architecture)
+    assert inspect_checkpoint(file).plain_only == "recurrent"

@@ -6,14 +6,23 @@ import json
 
 import pytest
 from tiny_checkpoints import check_sentence
-from twenty import DECODES, GGUF, NAMES, REFUSED, STRANGER, TARGET, make_twenty
+from twenty import (
+    DECODES,
+    GGUF,
+    NAMES,
+    PLAIN_ONLY,
+    REFUSED,
+    STRANGER,
+    TARGET,
+    make_twenty,
+)
 
 from core import cli
 from core.checkpoints import loading, weights
 from core.checkpoints.pairing import Fit
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from core.control import Control
-from core.errors import CoreError, VocabularyMismatchError
+from core.errors import CoreError, PlainOnlyError, VocabularyMismatchError
 from core.events import PairLoaded
 from core.session import Session
 from tests.core.tiny_sessions import decode, load
@@ -51,7 +60,10 @@ def test_all_twenty_are_listed_with_a_verdict(listed):
     assert len(NAMES) == 20
     assert set(listed) == NAMES
     fits = {name: Fit(m["verdict"]["fit"]) for name, m in listed.items()}
-    assert {n for n, f in fits.items() if f is Fit.NOT} == {*REFUSED, STRANGER}
+    unfit = {n for n, f in fits.items() if f is Fit.NOT}
+    assert unfit == {*REFUSED, STRANGER, PLAIN_ONLY}
+    assert {n for n, m in listed.items() if m["plain_only"]} == {PLAIN_ONLY}
+    assert {n for n, m in listed.items() if not m["usable"]} == {*REFUSED}
     assert fits[TARGET] is Fit.NOTED  # the target as its own draft
     differing = listed[STRANGER]["verdict"]["differing"]
     assert [d["id"] for d in differing] == [1, 2, 3]
@@ -83,6 +95,29 @@ def test_other_tokens_are_refused_as_a_draft_and_decode_alone(folder, listed):
     assert [caught.value.sentence] == listed[STRANGER]["verdict"]["reasons"]
     load(session, _pair(folder / STRANGER))
     assert decode(session, GREEDY).counts.emitted == GREEDY.max_new_tokens
+
+
+def test_what_cannot_be_rewound_decodes_alone_and_is_refused_beside_another(
+    folder, listed
+):
+    session = Session()
+    for pair in (
+        _pair(folder / TARGET, folder / PLAIN_ONLY),
+        _pair(folder / PLAIN_ONLY, folder / TARGET),
+        _pair(folder / PLAIN_ONLY),
+    ):
+        with pytest.raises(PlainOnlyError) as caught:
+            load(session, pair)
+        sentence = check_sentence(caught.value, "mamba", "recurrent", "rewound")
+        if pair.draft and pair.draft.reference.endswith(PLAIN_ONLY):
+            assert listed[PLAIN_ONLY]["verdict"]["reasons"] == [sentence]
+        else:
+            assert "drafter none" in sentence
+    loaded = load(session, PairConfig(_model(folder / PLAIN_ONLY)))
+    (note,) = loaded.notes
+    assert "plain decoding only" in note
+    assert decode(session, GREEDY).counts.emitted == GREEDY.max_new_tokens
+    assert decode(session, GREEDY).tokens == decode(session, GREEDY).tokens
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""A folder of twenty checkpoints: ten families that decode, and every way not to.
+"""A folder of twenty checkpoints: eleven families that decode, and every way not to.
 
 Written by ``python -m tests.core.checkpoints.twenty FOLDER`` to look at in the window.
 """
@@ -51,17 +51,18 @@ DECODES: dict[str, tuple[str, dict[str, object]]] = {
 GGUF = {"llama-f32": "F32", "llama-q8": "Q8_0", "llama-q4": "Q4_1"}
 TARGET = "llama"
 
+PLAIN_ONLY = "mamba"  # decodes, but nothing can draft for it, nor it for others
+
 # What else lies there, and words of the sentence that each is refused with.
 REFUSED = {
     "truncated": ("model.safetensors", "cut short"),
     "pickle-only": ("pytorch_model.bin", "pickle"),
     "encoder-decoder": ("t5", "decoder-only"),
-    "mamba": ("mamba", "taken back"),
     "vision": ("pictures", "text-only"),
     "empty-config": ("config.json", "empty"),
 }
 STRANGER = "other-tokens"  # a llama of equal size whose ids mean something else
-NAMES = {*DECODES, *GGUF, *REFUSED, STRANGER}
+NAMES = {*DECODES, *GGUF, PLAIN_ONLY, *REFUSED, STRANGER}
 
 
 def make_twenty(folder: Path) -> Path:
@@ -114,7 +115,7 @@ def _encoder_decoder(folder: Path) -> None:
 
 
 def _mamba(folder: Path) -> None:
-    _save(folder / "mamba", "MambaConfig", _WIDE, seed=0)
+    _save(folder / PLAIN_ONLY, "MambaConfig", _WIDE, seed=0)
 
 
 def _vision(folder: Path) -> None:
