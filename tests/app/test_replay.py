@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 
+import psutil
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication
@@ -30,6 +31,7 @@ from tests.fakes import LaneScript
 
 pytestmark = pytest.mark.window
 STEP_MS = 50
+MOST_MIB = 100
 
 
 @pytest.fixture(scope="module")
@@ -190,12 +192,15 @@ def test_candidates_are_recalled_for_the_inspector_and_the_card(stage):
 def test_five_thousand_rounds_are_scrubbed_quickly_within_bounded_memory(stage):
     """Processor time of the window's thread: others may use the machine meanwhile."""
     script, wanted = script_of(Lane.SPECULATIVE), DecodingConfig(temperature=0.5)
+    before = psutil.Process().memory_info().rss
     stage.feed(*script.started())
     for index in range(5000):
         stage.feed(*script.round(wanted if index > 2000 else script.config))
     stage.offer()
     assert stage.desk._log.on_disk > 3500
     QApplication.processEvents()
+    grown = (psutil.Process().memory_info().rss - before) / 2**20
+    assert grown < MOST_MIB  # most of it is the text, drawn token by token
     replay, times = stage.page.replay, []
     for position in (
         *range(4999, 4985, -1),
@@ -207,7 +212,10 @@ def test_five_thousand_rounds_are_scrubbed_quickly_within_bounded_memory(stage):
         times.append(_cost(replay, position - 1))
     times.sort()
     median, worst = times[len(times) // 2], times[-3]
-    sys.stdout.write(f"\na step of 5,000: {median:.1f} ms, at worst {worst:.1f} ms\n")
+    sys.stdout.write(
+        f"\na step of 5,000: {median:.1f} ms, at worst {worst:.1f} ms; "
+        f"{grown:.0f} MiB more\n"
+    )
     assert median < STEP_MS
     counts = stage.page.plots.cards[1].source.rounds.statistics
     assert counts.counts.rounds == replay.position
