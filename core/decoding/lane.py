@@ -7,6 +7,7 @@ pausing costs it nothing, nor does the other lane of a race.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +17,11 @@ import torch
 from core.config import DecodingConfig
 from core.decoding.auto_lookahead import AutoLookahead
 from core.decoding.detokenizer import Detokenizer, TokenLabels
+from core.decoding.device_records import DeviceRecorder, DeviceRounds
+from core.decoding.device_round import can_play
 from core.decoding.ending import Ending, Limits
-from core.decoding.records import Recorder, count_round
+from core.decoding.records import Recorded, Recorder, count_round
 from core.decoding.speculative import (
-    Round,
     Sequence,
     commit,
     judge,
@@ -68,6 +70,7 @@ class LanePlan:
         warm_up: this run is discarded.
         costs: of the pair's steps, which an automatic K is chosen by; without them the
             configured K holds.
+        on_device: decide rounds on the target's device; None does so on CUDA.
     """
 
     run_id: str
@@ -81,6 +84,14 @@ class LanePlan:
     repeat: int = 0
     warm_up: bool = False
     costs: StepCosts | None = None
+    on_device: bool | None = None
+
+    @property
+    def decides_on_device(self) -> bool:
+        """Whether its rounds are decided where the target is."""
+        if self.on_device is None:
+            return self.target.facts.device.startswith("cuda")
+        return self.on_device
 
 
 class LaneRun:
@@ -113,6 +124,7 @@ class LaneRun:
         self._recorder = Recorder(
             self._labels, plan.target.facts.dtype, plain=plan.new_drafter is None
         )
+        self._on_device = self._device_rounds() if plan.decides_on_device else None
         self._sequence = self._new_sequence()
         self._counts = Counts()
         self._mixed = self._draft_full = False
@@ -120,6 +132,13 @@ class LaneRun:
         self._first_token_ms: float | None = None
         self.clock_ms = 0.0
         self.summary: LaneSummary | None = None
+
+    def _device_rounds(self) -> DeviceRounds:
+        plan, facts = self._plan, self._plan.target.facts
+        recorder = DeviceRecorder(
+            self._labels, facts.dtype, plain=plan.new_drafter is None
+        )
+        return DeviceRounds(facts.device, plan.settings.seed, recorder)
 
     def _new_sequence(self) -> Sequence:
         plan = self._plan
@@ -214,10 +233,33 @@ class LaneRun:
                 yield Noted(run_id, lane, position, _draft_full_sentence(drafter))
 
     def _round(self) -> RoundFinished:
-        """Play one round under one set of settings, lap by lap."""
-        now, sequence, settings = self._clock.now_ms, self._sequence, self._settings
-        position = sequence.prefix.position
-        laps, chosen = [now()], self._chosen_lookahead()
+        """Play one round under one set of settings and describe it."""
+        now, settings, position = (
+            self._clock.now_ms,
+            self._settings,
+            self._sequence.prefix.position,
+        )
+        begin, chosen = now(), self._chosen_lookahead()
+        if self._on_device is not None and can_play(settings):
+            recorded = self._on_device.play(self._sequence, settings)
+        else:
+            recorded = self._on_host(settings, position)
+        event = self._record(recorded, position)
+        took_ms = now() - begin
+        self._spend(took_ms)
+        if self._first_token_ms is None:
+            self._first_token_ms = self.clock_ms
+        return dataclasses.replace(
+            event,
+            other_ms=took_ms - sum(recorded.laps_ms),
+            clock_ms=self.clock_ms - self._prefill_ms,
+            auto_lookahead=chosen,
+        )
+
+    def _on_host(self, settings: DecodingConfig, position: int) -> Recorded:
+        """Play a round lap by lap."""
+        now, sequence = self._clock.now_ms, self._sequence
+        laps = [now()]
         proposal = propose(sequence, settings, self._draws)
         laps.append(now())
         logits = verify(sequence, proposal)
@@ -225,15 +267,10 @@ class LaneRun:
         judgement = judge(sequence, proposal, logits, settings, self._draws)
         played = commit(sequence, proposal, judgement, self._draws)
         laps.append(now())
-        event = self._record(played, position, laps)
-        other_ms = now() - laps[-1]
-        self._spend(now() - laps[0])
-        if self._first_token_ms is None:
-            self._first_token_ms = self.clock_ms
-        clock_ms = self.clock_ms - self._prefill_ms
-        return dataclasses.replace(
-            event, other_ms=other_ms, clock_ms=clock_ms, auto_lookahead=chosen
-        )
+        places = self._recorder.places(played, position, settings)
+        tokens = self._recorder.tokens(played, places, settings)
+        draft_ms, verify_ms, rule_ms = (b - a for a, b in itertools.pairwise(laps))
+        return Recorded(played, places, tokens, (draft_ms, verify_ms, rule_ms))
 
     def _chosen_lookahead(self) -> int | None:
         """Return the K of the next round where it is chosen, not set."""
@@ -241,24 +278,24 @@ class LaneRun:
             return None
         return self._sequence.wanted_lookahead(self._settings)
 
-    def _record(self, played: Round, position: int, laps: list[float]) -> RoundFinished:
-        settings, counts = self._settings, count_round(played)
-        places = self._recorder.places(played, position, settings)
-        index = self._counts.rounds
+    def _record(self, recorded: Recorded, position: int) -> RoundFinished:
+        played, index = recorded.played, self._counts.rounds
+        counts = count_round(played)
         self._counts += counts
+        draft_ms, verify_ms, rule_ms = recorded.laps_ms
         return RoundFinished(
             run_id=self._plan.run_id,
             lane=self._plan.lane,
             round_index=index,
             position=position,
-            settings=settings,
+            settings=self._settings,
             lookahead=len(played.proposal.ids),
-            places=places,
-            tokens=self._recorder.tokens(played, places, settings),
+            places=recorded.places,
+            tokens=recorded.tokens,
             counts=counts,
-            draft_ms=laps[1] - laps[0],
-            verify_ms=laps[2] - laps[1],
-            rule_ms=laps[3] - laps[2],
+            draft_ms=draft_ms,
+            verify_ms=verify_ms,
+            rule_ms=rule_ms,
             other_ms=0.0,
             clock_ms=0.0,
             held_characters=self._sequence.ending.held_characters,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from torch import Tensor
@@ -15,6 +16,23 @@ from core.sampling.distributions import fit_width
 from core.sampling.streams import Purpose, stream_key
 
 Label = Callable[[int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A finished round and the record of it.
+
+    Attributes:
+        played: the round.
+        places: of its proposals.
+        tokens: that it committed.
+        laps_ms: draft, verify and rule.
+    """
+
+    played: Round
+    places: tuple[Place, ...]
+    tokens: tuple[TokenOutcome, ...]
+    laps_ms: tuple[float, float, float]
 
 
 def count_round(played: Round) -> Counts:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
 from core.config import Coupling, DecodingConfig
+from core.drafters.device_draft import DeviceDraft
 from core.drafters.kept_ids import KeptIds
 from core.drafters.protocol import Prefix, Proposal
 from core.events import ModelFacts
@@ -55,6 +57,19 @@ class DraftModel:
     def facts(self) -> ModelFacts:
         """The draft checkpoint's facts."""
         return self._model.facts
+
+    @functools.cached_property
+    def on_device(self) -> DeviceDraft:
+        """What proposes over the same cache where a device decides the round."""
+        facts = self._model.facts
+        head_ids = self._kept.ids if self._kept else None
+        return DeviceDraft(
+            self._runner,
+            facts.device,
+            facts.vocabulary_size,
+            self._vocabulary,
+            head_ids,
+        )
 
     def prefill(
         self, ids: Sequence[int], on_chunk: Callable[[int], bool] = lambda done: True

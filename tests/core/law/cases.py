@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from core.config import DecodingConfig
-from core.lab.enumeration import distance, output_law
+from core.lab.enumeration import Play, distance, output_law
 from tests.core.law.reference import plain_law
 from tests.core.tables import (
     CertainDrafter,
@@ -171,8 +171,11 @@ class Case:
             )
         return drafting(table(draft, vocabulary))
 
-    def laws(self) -> tuple[dict, dict]:
-        """Return the law of the real rounds, and plain decoding's from the design."""
+    def laws(self, play: Play | None = None) -> tuple[dict, dict]:
+        """Return the law of the real rounds, and plain decoding's from the design.
+
+        ``play`` plays a round; None for the one that is decided in Python.
+        """
         draft, logits = self.logits()
         wider = lambda p: torch.nn.functional.pad(logits(p), (0, 2), value=9.0)  # noqa: E731
         target = table(wider, self.vocabulary)  # what lies beyond the tokenizer is cut
@@ -188,11 +191,11 @@ class Case:
             lambda p: logits(p).tolist(), self.vocabulary, self.config,
             prompt=PROMPT, **ends,
         )  # fmt: skip
-        return output_law(sequence, self.config), expected
+        return output_law(sequence, self.config, play=play), expected
 
-    def error(self) -> float:
+    def error(self, play: Play | None = None) -> float:
         """Return how far the two laws are apart at the worst outcome."""
-        law, expected = self.laws()
+        law, expected = self.laws(play)
         assert abs(sum(law.values()) - 1) < 1e-12
         return distance({tuple(o): w for o, w in law.items()}, expected)
 
