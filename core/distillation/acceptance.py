@@ -41,7 +41,7 @@ class Judgement:
 @torch.inference_mode()
 def judge(student: Student, held_out: Sequence[Lesson]) -> Judgement:
     """Return what the student's proposals would be worth."""
-    device = student.head.device
+    device = student.eval().head.device
     head_places = student.places.cpu()
     accepted: list[Tensor] = []
     agreed: list[Tensor] = []

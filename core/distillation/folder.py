@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,9 @@ def check_out(plan: DistillPlan) -> DraftFolder:
     """Return the folder of ``plan``, in which nothing will be overwritten.
 
     Raises:
-        ConfigurationError: if it holds something else, or nothing to go on with.
+        ConfigurationError: if it holds something else, or nothing to go on with, or
+            cannot be written.
+        ModelLoadError: without room on the disk.
     """
     folder = DraftFolder(Path(plan.out).expanduser())
     root, begun = folder.root, folder.work / _BEGUN
@@ -83,6 +86,9 @@ def check_out(plan: DistillPlan) -> DraftFolder:
         if not begun.is_file():
             cure = "choose a new or empty one"
         raise _unfit(root, f"is not empty; {cure}")
+    _require_writable(root)
+    if not plan.resume:
+        _require_space(root)
     return folder
 
 
@@ -95,11 +101,9 @@ def begin(folder: DraftFolder, source: dict[str, Any]) -> None:
 
     Raises:
         ConfigurationError: naming the first setting that was another one.
-        ModelLoadError: without room on the disk.
     """
     begun = folder.work / _BEGUN
     if not begun.is_file():
-        _require_space(folder.root)
         folder.work.mkdir(parents=True, exist_ok=True)
         begun.write_text(json.dumps(source, indent=1), encoding="utf-8")
         return
@@ -130,11 +134,27 @@ def _unfit(root: Path, what: str) -> ConfigurationError:
     return ConfigurationError(f"The folder {root} {what}.", path=str(root))
 
 
+def _require_writable(root: Path) -> None:
+    """Try it: permissions say little of a read-only disk, or of who is asking."""
+    parent = _there_already(root)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".draftrace-", dir=parent):
+            pass
+    except OSError as error:
+        if error.errno in _FULL:
+            raise _full(root, shutil.disk_usage(parent).free) from error
+        why = f"cannot be written ({error.strerror}); choose another one"
+        raise _unfit(root, why) from error
+
+
 def _require_space(root: Path) -> None:
-    parent = next(p for p in (root, *root.absolute().parents) if p.exists())
-    free = shutil.disk_usage(parent).free
+    free = shutil.disk_usage(_there_already(root)).free
     if free < _LEAST_FREE:
         raise _full(root, free)
+
+
+def _there_already(root: Path) -> Path:
+    return next(p for p in (root, *root.absolute().parents) if p.exists())
 
 
 def _full(root: Path, free: int) -> ModelLoadError:
@@ -166,8 +186,7 @@ def disk_errors(folder: DraftFolder) -> Iterator[None]:
 
 def _disk_error(root: Path, full: bool, detail: str) -> ModelLoadError:
     if full:
-        parent = next(p for p in (root, *root.absolute().parents) if p.exists())
-        return _full(root, shutil.disk_usage(parent).free)
+        return _full(root, shutil.disk_usage(_there_already(root)).free)
     return ModelLoadError(
         f"The draft in {root} cannot be written or read; check the folder's "
         "permissions or choose another one.",

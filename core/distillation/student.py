@@ -62,6 +62,9 @@ class Student(nn.Module):
         head_ids: ascending ids that have logits: [S].
         like: the target's configuration (vocabulary, positions, special ids).
         seed: of the starting weights.
+
+    Attributes:
+        dropped: share of the states that is left out at random while training.
     """
 
     frozen: Tensor  # [V, hidden]
@@ -80,7 +83,7 @@ class Student(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             whole = LlamaForCausalLM(student_config(shape, like))
-        self.config, self.body = whole.config, whole.model
+        self.config, self.body, self.dropped = whole.config, whole.model, 0.0
         self.body.set_input_embeddings(nn.Embedding(1, shape.hidden))  # not used
         self.body.requires_grad_(True)
         self.head = nn.Parameter(embeddings[head_ids].clone())  # [S, hidden]
@@ -96,7 +99,7 @@ class Student(nn.Module):
         known = (places >= 0)[..., None]
         trained = nn.functional.embedding(places.clamp(min=0), self.head)
         embedded = torch.where(known, trained, self.frozen[ids])
-        return body_states(self.body, embedded)
+        return body_states(self.body, embedded, self.dropped if self.training else 0.0)
 
     def logits(self, states: Tensor) -> Tensor:
         """Return [..., S] scores of the head's ids."""

@@ -11,26 +11,28 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import linear, rms_norm, silu
+from torch.nn.functional import dropout, linear, rms_norm, silu
 
 
-def body_states(body: Any, embedded: Tensor) -> Tensor:
+def body_states(body: Any, embedded: Tensor, dropped: float = 0.0) -> Tensor:
     """Return [rows, length, hidden] states that the output head reads.
 
     Args:
         body: a transformers LlamaModel.
         embedded: [rows, length, hidden] in float32, which the residual sums stay in.
+        dropped: share of what each part adds to the sums that is left out at random.
     """
     length = embedded.shape[1]
     places = torch.arange(length, device=embedded.device)
     turns = body.rotary_emb(embedded.bfloat16(), places[None])  # cos, sin [1, n, width]
     unseen = embedded.new_full((length, length), -torch.inf).triu(1).bfloat16()
-    states = embedded
+    states = dropout(embedded, dropped)
     for layer in body.layers:
         normed = _norm(layer.input_layernorm, states)
-        states = states + _attention(layer.self_attn, normed, turns, unseen)
+        added = _attention(layer.self_attn, normed, turns, unseen)
+        states = states + dropout(added, dropped)
         normed = _norm(layer.post_attention_layernorm, states)
-        states = states + _feed_forward(layer.mlp, normed)
+        states = states + dropout(_feed_forward(layer.mlp, normed), dropped)
     return _norm(body.norm, states)
 
 

@@ -22,6 +22,7 @@ from core.distillation.lessons import (
     places,
     states_at_places,
 )
+from core.distillation.optimizers import Optimizers
 from core.distillation.student import Student
 
 LAST_RATE = 0.03  # share of the learning rate that is left at the end
@@ -34,9 +35,11 @@ class TrainingSettings:
     Attributes:
         passes: over all texts, unless the time is up before.
         batch_ids: ids of a batch, padding and prompts included.
-        learning_rate: at its highest.
-        warm_up: share of the training in which it rises.
-        weight_decay: of the matrices.
+        matrix_rate: learning rate of the layers' matrices, at its highest.
+        learning_rate: of the head and the norms, at its highest.
+        warm_up: share of the training in which they rise.
+        weight_decay: of everything but the norms.
+        dropped: share of the states that is left out at random.
         variation: weight of total variation in the loss; forward KL has the rest.
         seconds: time for teaching; None for no limit.
         judge_every: steps between two looks at the held-out texts.
@@ -46,9 +49,11 @@ class TrainingSettings:
 
     passes: int = 40
     batch_ids: int = 1536
+    matrix_rate: float = 0.02
     learning_rate: float = 2e-3
     warm_up: float = 0.03
     weight_decay: float = 0.02
+    dropped: float = 0.0
     variation: float = 0.5
     seconds: float | None = None
     judge_every: int = 250
@@ -112,7 +117,10 @@ class Teacher:
         self._taught, self._held_out = taught, held_out
         self._checkpoint = checkpoint
         self._state = _State()
-        self._optimizer = _optimizer(student, settings)
+        self._optimizers = Optimizers(
+            student, settings.matrix_rate, settings.learning_rate, settings.weight_decay
+        )
+        student.dropped = settings.dropped
         per_pass = sum(1 for _ in batches(taught, settings.batch_ids, 0))
         self._steps = settings.passes * per_pass
         self._per_pass = per_pass
@@ -147,29 +155,28 @@ class Teacher:
 
     def _step(self, group: list[Lesson]) -> TrainingReport:
         began, state = time.monotonic(), self._state
-        for options in self._optimizer.param_groups:
-            options["lr"] = self.settings.learning_rate * self._rate()
         loss = self._loss(group)
-        self._optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.student.parameters(), 1.0)
-        self._optimizer.step()
+        self._optimizers.step(self._rate())
         state.step += 1
         state.tokens += sum(x.num_tokens for x in group)
-        judgement = self._look() if self._is_time_to_look() else None
         state.seconds += time.monotonic() - began
         return TrainingReport(
             step=state.step,
             tokens=state.tokens,
             progress=self._progress(),
             loss=float(loss.detach()),
-            judgement=judgement,
+            judgement=self._look() if self._is_time_to_look() else None,
             seconds=state.seconds,
         )
 
     def _loss(self, group: list[Lesson]) -> Tensor:
         device = self.student.head.device
-        states = states_at_places(self.student(padded(group).to(device)), group)
+        self.student.train()
+        with torch.random.fork_rng():  # what is dropped depends on the step alone
+            torch.manual_seed(self.settings.seed * 1_000_003 + self._state.step)
+            states = states_at_places(self.student(padded(group).to(device)), group)
         known = places(group, self.student.places.cpu()).to(device)
         return head_loss(states, self.student.head, known, self.settings.variation)
 
@@ -195,11 +202,13 @@ class Teacher:
 
     def _look(self) -> Judgement:
         """Judge the student, keep it if it is the best, and write the state down."""
-        judgement, state = judge(self.student, self._held_out), self._state
+        began, state = time.monotonic(), self._state
+        judgement = judge(self.student, self._held_out)
         state.looks_since_best += 1
         if judgement.acceptance > state.best:
             state.best, state.looks_since_best = judgement.acceptance, 0
             state.weights = copy.deepcopy(self.student.state_dict())
+        state.seconds += time.monotonic() - began
         if self._checkpoint is not None:
             self._save(self._checkpoint)
         return judgement
@@ -209,7 +218,7 @@ class Teacher:
         kept: dict[str, Any] = {
             "state": {name: getattr(self._state, name) for name in vars(self._state)},
             "student": self.student.state_dict(),
-            "optimizer": self._optimizer.state_dict(),
+            "optimizers": self._optimizers.state(),
         }
         torch.save(kept, scratch)
         scratch.replace(path)
@@ -218,17 +227,5 @@ class Teacher:
         kept = torch.load(path, weights_only=True)
         self._state = _State(**kept["state"])
         self.student.load_state_dict(kept["student"])
-        self._optimizer.load_state_dict(kept["optimizer"])
-
-
-def _optimizer(student: Student, settings: TrainingSettings) -> torch.optim.AdamW:
-    parameters = [p for p in student.parameters() if p.requires_grad]
-    decay = {"params": [p for p in parameters if p.dim() > 1]}
-    others = {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0}
-    return torch.optim.AdamW(
-        [decay, others],
-        lr=settings.learning_rate,
-        betas=(0.9, 0.98),
-        weight_decay=settings.weight_decay,
-        fused=True,
-    )
+        if "optimizers" in kept:  # older versions had but one, of another kind
+            self._optimizers.restore(kept["optimizers"])
