@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from core.cli.at_once import refuse_at_once
 from core.errors import CoreError
 
 DONE, OUR_FAULT, BAD_INPUT, CHECK_FAILED, CANCELLED = 0, 1, 2, 3, 130
@@ -56,6 +57,7 @@ def _run(argv: Sequence[str] | None) -> int:
     command = importlib.import_module(f"core.cli.{arguments[0]}")
     options = command.parser(arguments[0]).parse_args(arguments[1:])
     try:
+        refuse_at_once(options)
         return command.main(options)
     except CoreError as error:
         print(f"draftrace: {error.sentence}", file=sys.stderr)

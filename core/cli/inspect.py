@@ -109,8 +109,8 @@ def _lines(
     memory = facts["memory"]
     what = "to decode plainly" if target.plain_only else "for a race"
     lines.append(
-        f"memory {what} at {_capacity(target):,} tokens: {megabytes(memory['total_bytes'])}"
-        f" needed, {megabytes(memory['free_bytes'])} free"
+        f"memory {what} at {_capacity(target):,} tokens: "
+        f"{megabytes(memory['total_bytes'])} needed, {megabytes(memory['free_bytes'])} free"
     )
     return lines
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import uuid
 from collections.abc import Callable
-from pathlib import Path
 
+from core.cli.prompt_choice import chosen_prompt
 from core.config import (
     Coupling,
     DecodingConfig,
@@ -20,6 +20,7 @@ from core.config import (
 from core.demo_pair import demo_config, demo_pair
 from core.errors import ConfigurationError, PromptError
 from core.lab.sweep_events import AUTO as AUTO_LOOKAHEAD
+from core.prompts import EMPTY_PROMPT
 
 DEMO = "demo"
 AUTO = "auto"
@@ -137,20 +138,6 @@ def _help(info: FieldInfo) -> str:
     return f"{info.help} ({info.minimum:g} to {info.maximum:g})"
 
 
-def add_prompt_options(parser: argparse.ArgumentParser, *, traced: bool = True) -> None:
-    """Add what is decoded, and how the result is printed."""
-    group = parser.add_argument_group("prompt")
-    group.add_argument("--prompt", help="the text (default: one for the drafter)")
-    group.add_argument("--prompt-file", type=Path, help="a UTF-8 text file")
-    group.add_argument("--raw", action="store_true", help="no chat template")
-    group.add_argument("--system", default="", help="the chat template's system turn")
-    if traced:
-        group.add_argument(
-            "--trace", type=Path, metavar="FILE", help="keep every event"
-        )
-    group.add_argument("--json", action="store_true", help="print one JSON object")
-
-
 def pair_from(options: argparse.Namespace) -> PairConfig:
     """Return the pair that the options name; the demo pair without any.
 
@@ -199,39 +186,19 @@ def config_from(options: argparse.Namespace) -> DecodingConfig:
 
 
 def request_from(options: argparse.Namespace, repeats: int = 3) -> DecodingRequest:
-    """Return what the options ask to decode."""
-    prompt = _prompt(options)
-    if not prompt and not options.raw:
-        from core.prompts import EMPTY_PROMPT
+    """Return what the options ask to decode.
 
+    Raises:
+        PromptError: if there is no prompt, or it is not clear which.
+    """
+    prompt = chosen_prompt(options, pair_from(options).drafter)
+    if not prompt.text and not options.raw:
         raise PromptError(EMPTY_PROMPT)
     return DecodingRequest(
         run_id=uuid.uuid4().hex[:12],
-        prompt=prompt,
+        prompt=prompt.text,
         config=config_from(options),
-        use_chat_template=not options.raw,
+        use_chat_template=prompt.chat and not options.raw,
         system=options.system,
         repeats=repeats,
     )
-
-
-def _prompt(options: argparse.Namespace) -> str:
-    if options.prompt is not None and options.prompt_file is not None:
-        raise PromptError("--prompt and --prompt-file name two prompts; give one.")
-    if options.prompt is not None:
-        return options.prompt
-    if options.prompt_file is not None:
-        return _read(options.prompt_file)
-    from core.prompts import start_prompt
-
-    return start_prompt(pair_from(options).drafter).text
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or "it is not UTF-8 text"
-        raise PromptError(
-            f"Cannot read the prompt file {path.name}: {reason}.", path=str(path)
-        ) from error

@@ -11,10 +11,10 @@ from core.cli.mutant_table import ALL, try_all
 from core.cli.options import (
     add_decoding_options,
     add_pair_options,
-    add_prompt_options,
     pair_from,
     request_from,
 )
+from core.cli.prompt_choice import add_prompt_options
 from core.cli.work import interruptible, load
 from core.codec import encode
 from core.control import Control
