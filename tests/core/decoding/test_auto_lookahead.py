@@ -6,6 +6,7 @@ synthetic clock, so that these tests say the same on any machine.
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from dataclasses import replace
@@ -48,13 +49,17 @@ class Clock:
 
 
 def played(
-    costs: StepCosts, rate: Rate, seed: int = 0, fixed: int | None = None
+    costs: StepCosts,
+    rate: Rate,
+    seed: int = 0,
+    fixed: int | None = None,
+    settings: DecodingConfig = GREEDY,
 ) -> tuple[float, list[int]]:
     """Return milliseconds and every K of a run whose proposals pass at ``rate``."""
     auto, clock = AutoLookahead(costs), Clock(costs)
     chance, emitted, lookaheads = random.Random(seed), 0, []
     while emitted < TOKENS:
-        wanted = auto.choose(GREEDY) if fixed is None else fixed
+        wanted = auto.choose(settings) if fixed is None else fixed
         lookahead = min(wanted, TOKENS - emitted - 1)
         accepted = 0
         while accepted < lookahead and chance.random() < rate(emitted):
@@ -76,7 +81,7 @@ def test_a_hopeless_draft_makes_it_fall_to_zero():
     _, lookaheads = played(step_costs(), always(0.0))
     assert lookaheads[0] == 5
     assert 0 in lookaheads[:25]
-    assert sum(lookaheads[50:]) <= 8, "probes of one token, and few"
+    assert sum(lookaheads[50:]) <= 12, "probes of one token, and few"
 
 
 def test_a_perfect_draft_makes_it_climb_within_a_dozen_rounds():
@@ -107,13 +112,34 @@ def test_a_draft_that_gets_better_is_found_again_by_a_probe():
     assert lookaheads.index(16) < 100
 
 
-def test_probes_come_sixteen_rounds_apart_and_twice_as_far_after_each_failure():
-    _, lookaheads = played(step_costs(0.05), always(0.0))
-    rest = lookaheads.index(0)
-    probes = [i for i, k in enumerate(lookaheads) if i > rest and k]
+def rests(lookaheads: list[int]) -> list[int]:
+    """Return how many rounds lie before each probe; a probe is two rounds of K = 1."""
+    first = lookaheads.index(0)
+    probes = [i for i, k in enumerate(lookaheads) if i > first and k]
     assert all(lookaheads[i] == 1 for i in probes)
-    gaps = [b - a - 1 for a, b in zip([rest - 1, *probes], probes, strict=False)]
-    assert gaps == [16, 32, 64, 128, 128]
+    gaps = [b - a - 1 for a, b in zip([first - 1, *probes], probes, strict=False)]
+    return [gap for gap in gaps if gap]
+
+
+def test_cheap_probes_come_sixteen_rounds_apart():
+    """Two rounds and the reading come to less than 2 % of sixteen plain rounds."""
+    _, lookaheads = played(step_costs(0.05), always(0.0))
+    assert set(rests(lookaheads)) == {16}
+
+
+def test_dear_probes_come_twice_as_far_after_each_failure():
+    _, lookaheads = played(step_costs(0.1), always(0.0))
+    found = rests(lookaheads)
+    assert found[0] >= 16
+    assert found == sorted(found)
+    assert {b / a for a, b in itertools.pairwise(found)} <= {1.0, 2.0}
+    assert found[-1] == 128
+
+
+def test_a_draft_that_cannot_win_is_not_even_tried():
+    """Draft = target: no K wins, though all were accepted."""
+    _, lookaheads = played(step_costs(1.0), always(1.0))
+    assert set(lookaheads) == {0}
 
 
 @pytest.mark.parametrize("ratio", [0.05, 0.13, 0.25, 0.5, 1.0])
@@ -135,6 +161,58 @@ def test_it_is_within_five_per_cent_of_the_best_fixed_lookahead(ratio, rate):
         return mean(ms for ms, _ in runs)
 
     assert cost(None) <= 1.05 * min(cost(fixed) for fixed in range(9))
+
+
+def best_fixed(costs: StepCosts, rate: Rate, seeds: int) -> tuple[float, float]:
+    """Return the time of the best fixed K from 1 and of K = 0."""
+
+    def cost(fixed: int) -> float:
+        return mean(played(costs, rate, s, fixed)[0] for s in range(seeds))
+
+    return min(map(cost, range(1, 9))), cost(0)
+
+
+def changing(before: float, after: float, at: int = TOKENS // 2) -> Rate:
+    return lambda emitted: before if emitted < at else after
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ratio", [0.02, 0.05, 0.13, 0.25, 0.35])
+@pytest.mark.parametrize(
+    "rate",
+    [
+        *(always(rate) for rate in (0.1, 0.3, 0.6, 0.9)),
+        *(changing(a, b) for a, b in ((0.8, 0.0), (0.6, 0.2), (0.9, 0.4))),
+        *(changing(a, b) for a, b in ((0.0, 0.6), (0.0, 0.9), (0.2, 0.7), (0.3, 0.9))),
+        changing(0.0, 0.8, 200),
+    ],
+)
+def test_it_is_held_to_the_best_fixed_lookahead_also_where_acceptance_changes(
+    ratio, rate
+):
+    """Within 5 % where a fixed K wins, within 3 % of plain decoding everywhere.
+
+    One case is left out of the first: a draft of a quarter of the target's price and up
+    that gets good late. To find that out it would have to read what it missed, which
+    alone is more than the 3 % that may be lost to a draft that stays hopeless.
+    """
+    costs, seeds = step_costs(ratio), 4
+    fixed, plain = best_fixed(costs, rate, seeds)
+    found = mean(played(costs, rate, seed)[0] for seed in range(seeds))
+    assert found <= 1.03 * plain
+    gets_better = rate(TOKENS) > rate(0)
+    if fixed < plain and not (gets_better and ratio >= 0.25):
+        assert found <= 1.05 * fixed
+
+
+@pytest.mark.parametrize("start", [1, 2, 4, 8, 16])
+@pytest.mark.parametrize("ratio", [0.05, 0.25, 1.0])
+def test_a_hopeless_draft_is_given_up_in_time_from_any_start(ratio, start):
+    costs = step_costs(ratio)
+    settings = DecodingConfig(lookahead=start, auto_lookahead=True)
+    plain, _ = played(costs, always(0.0), fixed=0)
+    found, _ = played(costs, always(0.0), settings=settings)
+    assert found <= 1.03 * plain
 
 
 def test_where_reading_what_was_missed_is_too_dear_probes_end():
