@@ -137,14 +137,12 @@ class FigurePlot:
             for kind, (role, _, sign) in ROLES.items()
             if kind in shown
         ]
-        parts += (
-            ["╌&thinsp;PREDICTED"] if any(map(self.part.closed, self.curves)) else []
-        )
-        return " ".join([*parts, *(["┈&thinsp;paper"] if self.paper else [])])
+        return " ".join(parts)
 
     def note(self) -> str:
-        """Return nothing: the axis needs no more."""
-        return ""
+        """Return which lines were not measured here."""
+        closed = any(map(self.part.closed, self.curves))
+        return " · ".join([*["╌ PREDICTED"] * closed, *["–·– paper"] * self.paper])
 
     def table(self) -> Table:
         """Return each K with what was measured and what the closed form says."""
@@ -233,7 +231,7 @@ class _KindItems:
         self._bars.setData(pen=pen)
         self._p90.setPen(pen)
         self._p90.setBrush(theme.color("surface"))
-        self._paper.setPen(theme.pen("plain", Qt.PenStyle.DotLine))
+        self._paper.setPen(theme.pen("plain", Qt.PenStyle.DashDotLine))
         self._printed.setPen(theme.pen("plain"))
         self._printed.setBrush(theme.color("surface"))
 

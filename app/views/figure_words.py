@@ -24,8 +24,9 @@ LEGEND = (
     "PREDICTED."
 )
 PAPER = (
-    "Dotted: the paper's Chinchilla 70B with a 4B draft, HumanEval for code and XSum "
-    "for summaries; marks are printed values, the line is the closed form through them."
+    "Dash and dot: the paper's Chinchilla 70B with a 4B draft, HumanEval for code and "
+    "XSum for summaries; marks are printed values, the line is the closed form "
+    "through them."
 )
 EMPTY = "not measured yet: press Start"
 IDLE = "Nothing is measured yet for this figure; press Start."

@@ -51,11 +51,12 @@ class RuleLawsView(QWidget):
         self.button.clicked.connect(self.asked)
         notifier().changed.connect(self._on_theme_changed)
         self._fit()
+        self.table.hide()  # headings alone would promise rows
 
     def begin(self) -> None:
         """Say that the laws are being summed."""
         self.going, self._found = True, None
-        self.table.setRowCount(0)
+        self.table.hide()
         self.said.clear()
         self.tell(WAITING)
 
@@ -76,6 +77,7 @@ class RuleLawsView(QWidget):
         self.table.setRowCount(len(found.laws))
         for row, law in enumerate(found.laws):
             self._show_law(row, law)
+        self.table.show()
         self.tell(words_on(found))
         self.said.setText(lesson(found))
         announce(self.said, lesson(found))

@@ -158,7 +158,7 @@ def test_the_figure_is_measured_and_drawn_in_three_panels(
     assert "against 1,625 ms at K = 0" in panel.said.text()
     words = panel.cards.cards[0].accessibleDescription()
     assert "code: K = 0: 1,625, K = 1: 1,125" in words
-    assert "PREDICTED" in panel.cards.cards[0]._key.text()
+    assert "PREDICTED" in panel.cards.cards[0]._item.getAxis("bottom").labelText
 
 
 def test_the_sweep_s_own_map_is_left_alone(qtbot, application, window, panel):
