@@ -19,6 +19,7 @@ from core.decoding.ending import Ending, Limits
 from core.decoding.speculative import Sequence as RoundSequence
 from core.drafters.draft_model import DraftModel
 from core.events import ModelFacts
+from core.runtime.runner import numbers
 
 Logits = Callable[[tuple[int, ...]], Tensor]
 
@@ -115,8 +116,7 @@ class TableRunner:
 
     def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         """Append ``ids`` and return their [n, V] logits, valid until the next call."""
-        if isinstance(ids, Tensor):
-            ids = ids.tolist()
+        ids = numbers(ids)
         assert len(ids) >= 1, "a step takes at least one id"
         self._spoil()
         start = len(self.held)

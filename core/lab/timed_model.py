@@ -36,7 +36,7 @@ class TimedModel:
         """Return what the model's own runner takes."""
         return self._model.cache_bytes(capacity)
 
-    def step(self, runner: Runner, ids: Sequence[int]) -> Tensor:
+    def step(self, runner: Runner, ids: Sequence[int] | Tensor) -> Tensor:
         """Step ``runner`` and add its time."""
         begin = self._clock.now_ms()
         logits = runner.step(ids)
@@ -61,7 +61,7 @@ class _TimedRunner:
     ) -> bool:
         return self._runner.prefill(ids, on_chunk)
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         return self._model.step(self._runner, ids)
 
     def truncate(self, length: int) -> None:

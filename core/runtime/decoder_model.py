@@ -14,7 +14,7 @@ from core.runtime.decoder_state import BlockLayer, new_state, sizes
 from core.runtime.kernels.crew import crew
 from core.runtime.kernels.decoder import REGIONS, State, Weights, decode
 from core.runtime.kv_cache import RewindableCache
-from core.runtime.runner import PREFILL_CHUNK
+from core.runtime.runner import PREFILL_CHUNK, numbers
 from core.runtime.transformers_model import (
     MAX_ROWS,
     Calling,
@@ -114,8 +114,9 @@ class DecoderRunner:
                 return False
         return True
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         """Append ``ids`` (1 to 17) and return their [n, V] float32 logits."""
+        ids = numbers(ids)
         assert 1 <= len(ids) <= MAX_ROWS, f"a step takes 1 to {MAX_ROWS} ids"
         self._decode(ids, wanted=len(ids))
         return self._logits[: len(ids)]

@@ -12,6 +12,7 @@ from transformers import PreTrainedModel
 from core.errors import PlainOnlyError
 from core.events import ModelFacts
 from core.runtime import checks, support
+from core.runtime.captured_model import capture
 from core.runtime.kv_cache import LayerShape, buffers
 from core.runtime.runner import Model
 from core.runtime.sliced_head import slice_head
@@ -90,10 +91,20 @@ def _rewindable(
     progress("Checking the model", None)
     ids = checks.sample_ids(vocabulary_size)
     shapes, logits = _probe(hf_model, calling, ids)
-    model: Model = TransformersModel(hf_model, facts, calling, shapes)
+    eager = TransformersModel(hf_model, facts, calling, shapes)
+    model: Model = eager
     if _kernels_can_run(hf_model):
         progress("Preparing the kernels", None)
         model = _with_kernels(hf_model, facts, calling, shapes, logits)
+    elif _is_on_cuda(facts):
+        model = capture(
+            hf_model,
+            eager,
+            calling,
+            shapes,
+            logits,
+            lambda done: progress("Recording the steps", done),
+        )
     if not checks.rewinds(model, ids, loose=facts.dtype != "float32"):
         raise support.refusal(hf_model, "stateful")
     return model
@@ -109,6 +120,10 @@ def _probe(
     if not any(shapes):
         raise support.unsteppable(module, "they write no cache")
     return shapes, logits
+
+
+def _is_on_cuda(facts: ModelFacts) -> bool:
+    return facts.device.startswith("cuda")
 
 
 def _kernels_can_run(module: PreTrainedModel) -> bool:

@@ -17,6 +17,11 @@ from core.events import ModelFacts
 PREFILL_CHUNK = 512  # between two chunks a run can be cancelled
 
 
+def numbers(ids: Sequence[int] | Tensor) -> Sequence[int]:
+    """Return ``ids`` as Python numbers; a tensor is read."""
+    return ids.tolist() if isinstance(ids, Tensor) else ids
+
+
 class Runner(Protocol):
     """One model stepping over one sequence, with a cache of its own."""
 
@@ -45,8 +50,12 @@ class Runner(Protocol):
         """
         ...
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         """Append ``ids`` (1 to 17) and return their logits.
+
+        Args:
+            ids: numbers, or [n] int64 on the runner's device, which a runner on a GPU
+                does not read.
 
         Returns:
             [len(ids), V] float32 logits on the runner's device, one row for each id,

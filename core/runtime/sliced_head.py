@@ -88,7 +88,7 @@ class _WholeRowsRunner:
     ) -> bool:
         return self._runner.prefill(ids, on_chunk)
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         return self._model.widen(self._runner.step(ids))
 
     def truncate(self, length: int) -> None:

@@ -59,8 +59,9 @@ class Slot:
             )
             self._start = torch.zeros(1, dtype=torch.long, device=self.device)
             self._ids = torch.zeros(1, MAX_ROWS, dtype=torch.long, device=self.device)
-            self._logits = torch.empty(
-                MAX_ROWS, calling.head_rows, dtype=torch.float32, device=self.device
+            width = _head_rows(module, calling)
+            self._logits = torch.zeros(
+                MAX_ROWS, width, dtype=torch.float32, device=self.device
             )
         self._steps: dict[int, Work] = {}
         for width in WIDTHS:
@@ -71,7 +72,7 @@ class Slot:
     def _record(self, width: int, recorder: Recorder) -> Work:
         def work() -> None:
             rows = self._forward(self._ids[:, :width])  # [width, V]
-            self._logits[:width].copy_(rows[:, : self._calling.head_rows])
+            self._logits[:width].copy_(rows[:, : self._logits.shape[1]])
 
         return recorder(work)
 
@@ -120,6 +121,11 @@ class Slot:
         # Pinned memory is copied behind Python's back, in the order of the stream.
         pinned = self.device.type == "cuda"
         return torch.tensor(list(ids), dtype=torch.long, pin_memory=pinned)
+
+
+def _head_rows(module: PreTrainedModel, calling: Calling) -> int:
+    """Return the logits of a row; a draft's head may be sliced."""
+    return min(calling.head_rows, module.get_output_embeddings().weight.shape[0])
 
 
 def _windows(module: PreTrainedModel, calling: Calling) -> dict[str, int | None]:

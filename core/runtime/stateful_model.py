@@ -19,7 +19,7 @@ from transformers.cache_utils import DynamicCache
 
 from core.events import ModelFacts
 from core.runtime import threads
-from core.runtime.runner import PREFILL_CHUNK
+from core.runtime.runner import PREFILL_CHUNK, numbers
 from core.runtime.transformers_model import no_room
 
 
@@ -117,8 +117,9 @@ class StatefulRunner:
                 return False
         return True
 
-    def step(self, ids: Sequence[int]) -> Tensor:
+    def step(self, ids: Sequence[int] | Tensor) -> Tensor:
         """Append ``ids`` and return their [n, V] float32 logits."""
+        ids = numbers(ids)
         rows = [self._forward(part, last_only=False) for part in self._parts(ids)]
         return torch.cat(rows)[:, : self._stepping.head_rows].float()
 

@@ -5,6 +5,7 @@ On a CPU a recording is the call itself; what runs inside it is what a GPU would
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import gc
 
@@ -14,7 +15,7 @@ from tiny_models import CONFIGS, VOCABULARY, reference_logits, tiny
 
 from core.errors import DeviceMemoryError
 from core.events import ModelFacts
-from core.runtime import checks, static_attention, support
+from core.runtime import checks, models, static_attention, support
 from core.runtime.captured_graphs import run_directly
 from core.runtime.captured_model import CapturedModel, capture
 from core.runtime.kv_cache import buffers
@@ -209,6 +210,53 @@ def test_capturing_checks_itself_and_tells_how_far_it_is():
     assert isinstance(model, CapturedModel)
     assert "untested on a GPU" in model.note
     assert heard == [n / len(WIDTHS) for n in range(len(WIDTHS))]
+
+
+def test_wrapping_for_cuda_captures_and_loading_says_so(monkeypatch):
+    monkeypatch.setattr(models, "_is_on_cuda", lambda facts: True)
+    monkeypatch.setattr(models, "_kernels_can_run", lambda module: False)
+    heard = []
+    model = models.wrap_model(
+        tiny("llama"),
+        name="m",
+        reference="m",
+        vocabulary_size=KNOWN,
+        device="cpu",
+        dtype="float32",
+        progress=lambda stage, fraction: heard.append((stage, fraction)),
+    )
+    assert isinstance(model, CapturedModel)
+    assert heard[0] == ("Checking the model", None)
+    assert [h[0] for h in heard[1:]] == ["Recording the steps"] * len(WIDTHS)
+
+
+def test_a_sliced_head_is_captured_too(monkeypatch):
+    monkeypatch.setattr(models, "_is_on_cuda", lambda facts: True)
+    monkeypatch.setattr(models, "_kernels_can_run", lambda module: False)
+    kept = list(range(0, KNOWN, 5))
+    wanted = reference_logits(tiny("llama"), IDS[:6])[:, kept]
+    model = models.wrap_model(
+        tiny("llama"),
+        name="m",
+        reference="m",
+        vocabulary_size=KNOWN,
+        device="cpu",
+        dtype="float32",
+        head_ids=kept,
+    )
+    assert isinstance(model, CapturedModel)
+    got = model.new_runner(6).step(IDS[:6])
+    torch.testing.assert_close(got, wanted, **CLOSE)
+
+
+def test_half_precision_is_checked_within_its_rounding():
+    module = tiny("qwen2").to(torch.bfloat16)
+    facts, calling, shapes = parts(module)
+    facts = dataclasses.replace(facts, dtype="bfloat16")
+    eager = TransformersModel(module, facts, calling, shapes)
+    logits = checks.together(eager, checks.sample_ids(KNOWN))
+    model = capture(module, eager, calling, shapes, logits)
+    assert isinstance(model, CapturedModel), eager.note
 
 
 def _refuse(work):
