@@ -108,10 +108,9 @@ def _lines(
         lines += [f"  {note}" for note in facts["pair"]["notes"]]
     memory = facts["memory"]
     what = "to decode plainly" if target.plain_only else "for a race"
-    lines.append(
-        f"memory {what} at {_capacity(target):,} tokens: "
-        f"{megabytes(memory['total_bytes'])} needed, {megabytes(memory['free_bytes'])} free"
-    )
+    needed, free = (megabytes(memory[k]) for k in ("total_bytes", "free_bytes"))
+    room = f"{_capacity(target):,} tokens"
+    lines.append(f"memory {what} at {room}: {needed} needed, {free} free")
     return lines
 
 
