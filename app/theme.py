@@ -120,14 +120,18 @@ class Theme:
         text = resources.text("themes/application.qss")
         sizes = {f"size_{step}": f"{point_size(step)}pt" for step in SCALE}
         inks = {name: role.ink for name, role in self.roles.items()}
-        chevron = resources.path(f"themes/{self._chevron()}")
-        values = {**self.surfaces, **inks, **sizes, "chevron": chevron.as_posix()}
+        values = {**self.surfaces, **inks, **sizes, **self._signs()}
         for name in sorted(values, key=len, reverse=True):
             text = text.replace(f"@{name}", values[name])
         return text
 
-    def _chevron(self) -> str:
-        return "chevron-light.svg" if self.dark else "chevron-dark.svg"
+    def _signs(self) -> dict[str, str]:
+        """Return the files of the small signs in controls."""
+        ink = "light" if self.dark else "dark"
+        return {
+            name: resources.path(f"themes/{name}-{ink}.svg").as_posix()
+            for name in ("chevron", "check")
+        }
 
 
 class ThemeNotifier(QObject):

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import pyqtgraph as pg
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontMetrics
 
+from app.fonts import text_font
 from app.series import SteadyRange
 from app.theme import Theme
 from app.views import figure_words as words
@@ -109,7 +111,10 @@ class FigurePlot:
         self._plot.getViewBox().setYRange(0, top, padding=0)
 
     def restyle(self, theme: Theme) -> None:
-        """Take the theme's colours."""
+        """Take the theme's colours, and room for the numbers at this size of type."""
+        small = QFontMetrics(text_font("small"))
+        room = small.horizontalAdvance("00000") + small.height() + 8
+        self._plot.getAxis("left").setWidth(room)
         for items in self._kinds.values():
             items.restyle(theme)
 
