@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 
@@ -16,22 +16,56 @@ class ElidedLabel(QLabel):
 
     def __init__(self, role: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._shorter, self._lines = "", 1
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
+    def set_shorter(self, text: str) -> None:
+        """Show ``text`` where the whole one has no room; it is cut only after that."""
+        self._shorter = text
+
+    def set_lines(self, lines: int) -> None:
+        """Break the text into so many lines before it is cut."""
+        if lines != self._lines:
+            self._lines = lines
+            self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        more = (self._lines - 1) * self.fontMetrics().lineSpacing()
+        return QSize(hint.width(), hint.height() + more)
+
+    def fits(self) -> bool:
+        """Return whether the whole text has room in one line."""
+        wide = self.fontMetrics().horizontalAdvance(self.text())
+        return wide <= self.contentsRect().width()
+
     def minimumSizeHint(self) -> QSize:
-        return QSize(40, super().minimumSizeHint().height())
+        return QSize(40, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         room = self.contentsRect()
-        shown = self.fontMetrics().elidedText(
-            self.text(), Qt.TextElideMode.ElideRight, room.width()
-        )
-        self.setToolTip(self.text() if shown != self.text() else "")
+        text = self.text() if self.fits() else self._shorter or self.text()
+        shown = broken(text, self.fontMetrics(), room.width(), self._lines)
+        whole = " ".join(shown) == self.text()
+        self.setToolTip("" if whole else self.text())
         painter = QPainter(self)
         painter.setPen(self.palette().windowText().color())
-        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | self.alignment(), shown)
+        flags = Qt.AlignmentFlag.AlignVCenter | self.alignment()
+        painter.drawText(room, flags, "\n".join(shown))
+
+
+def broken(text: str, metrics: QFontMetrics, width: int, lines: int) -> list[str]:
+    """Return ``text`` in at most ``lines`` lines; the end of the last may be cut."""
+    words, shown = text.split(" "), []
+    while words and len(shown) + 1 < lines:
+        line = words.pop(0)
+        while words and metrics.horizontalAdvance(f"{line} {words[0]}") <= width:
+            line = f"{line} {words.pop(0)}"
+        shown.append(line)
+    rest = metrics.elidedText(" ".join(words), Qt.TextElideMode.ElideRight, width)
+    return [*shown, rest] if words else shown
 
 
 class SteadyLabel(ElidedLabel):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QWidget
 
 from app.fonts import text_font
@@ -100,15 +101,27 @@ class VerdictBar(QFrame):
         self._figure.setText(verdict.figure)
         self._figure.setToolTip("")
         self._headline.setText(verdict.headline)
+        self._headline.set_shorter(verdict.shorter())
         self._detail.setText(verdict.detail)
         self._detail.setVisible(bool(verdict.detail))
         self._chip.setText(verdict.chip)
         self._chip.setVisible(bool(verdict.chip))  # or its line would stay empty
-        self._badge.setVisible(verdict.figure != verdict_sentences.NONE)
         self.setAccessibleName("Verdict")
         spoken = (verdict.figure, verdict.headline, verdict.detail, verdict.chip)
         self.setAccessibleDescription(" ".join(filter(None, spoken)))
         self._dress(Theme.current())
+        self._fit_words()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit_words()
+
+    def _fit_words(self) -> None:
+        """Give a headline that is too long for one line the room of the last one."""
+        measured = self._verdict.figure != verdict_sentences.NONE
+        self._headline.set_lines(1 if self._headline.fits() else 2)
+        self._shared.setVisible(self._headline.fits())
+        self._badge.setVisible(measured and self._headline.fits())
 
     def _dress(self, theme: Theme) -> None:
         self._figure.setFont(text_font("figure", bold=True))

@@ -37,6 +37,10 @@ class Verdict:
     role: str
     chip: str = ""
 
+    def shorter(self) -> str:
+        """Return the headline for where it has no room in one line."""
+        return self.headline.replace(" over ", ", ").replace(", and the ", ", ")
+
 
 _ROLES = {
     JudgedSpeed.HELPS: ("accepted", "▲ helps"),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from PySide6.QtGui import QFontMetrics
 from story import race, race_finished, started
 
+from app.views.elided import broken
 from app.views.verdict_bar import VerdictBar
 from app.views.verdict_sentences import finished
 from core.events import (
@@ -142,3 +144,29 @@ def test_where_the_drafter_hurts_the_advice_comes_first():
     none = race_finished(JudgedSpeed.HURTS, break_even_acceptance=None)
     assert finished(none).detail.count("K = 0") == 1
     assert finished(none, advice).detail.count("K = 0") == 1
+
+
+@pytest.mark.window
+def test_in_a_narrow_bar_the_headline_takes_the_room_of_what_matters_less(show):
+    bar = show(VerdictBar(), 380, 60)
+    bar.on_event(race_finished(identical=True))
+    bar.set_badge("MEASURED")
+    assert bar._headline.text().endswith("and the same tokens")
+    assert bar._shared.isHidden()
+    metrics, width = bar._headline.fontMetrics(), bar._headline.width()
+    shown = broken(bar._verdict.shorter(), metrics, width, 2)
+    assert " ".join(shown) == "faster than plain (1.74 to 1.86, 3 races), same tokens"
+    bar.window().resize(900, 60)
+    bar.window().layout().activate()
+    assert bar._headline.fits()
+    assert not bar._shared.isHidden()
+
+
+def test_a_label_is_cut_in_its_last_line_only(qapp):
+    metrics = QFontMetrics(qapp.font())
+    width = metrics.horizontalAdvance("one two")
+    assert broken("one two", metrics, width, 1) == ["one two"]
+    assert broken("one two one two", metrics, width, 2) == ["one two", "one two"]
+    first, last = broken("one two one two three", metrics, width, 2)
+    assert first == "one two"
+    assert last.endswith("…")
