@@ -38,6 +38,7 @@ class GraphRecorder:
     def __init__(self, device: torch.device) -> None:
         self._device = device
         self._pool = torch.cuda.graph_pool_handle()
+        self._side = torch.cuda.Stream(device)  # one for all, or the pool is not shared
 
     def __call__(self, work: Work) -> Work:
         """Run ``work`` twice to warm up, then record it.
@@ -46,7 +47,7 @@ class GraphRecorder:
         happen inside a recording.
         """
         with torch.cuda.device(self._device):
-            here, side = torch.cuda.current_stream(), torch.cuda.Stream()
+            here, side = torch.cuda.current_stream(), self._side
             side.wait_stream(here)
             with torch.cuda.stream(side):
                 work()
@@ -54,8 +55,8 @@ class GraphRecorder:
             here.wait_stream(side)
             graph = torch.cuda.CUDAGraph()
             # Other threads may use the device meanwhile, if only to ask for its memory.
-            mode = "thread_local"
-            with torch.cuda.graph(graph, pool=self._pool, capture_error_mode=mode):
+            how = {"pool": self._pool, "stream": side}
+            with torch.cuda.graph(graph, capture_error_mode="thread_local", **how):
                 work()
         return graph.replay
 

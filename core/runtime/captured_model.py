@@ -20,6 +20,7 @@ from core.runtime.captured_graphs import Recorder, recorder_for
 from core.runtime.kv_cache import LayerShape
 from core.runtime.runner import PREFILL_CHUNK, Model
 from core.runtime.slot import OnFraction, Slot
+from core.runtime.slot_sizes import GRAPH_BYTES, SMALLEST, slot_rows, slot_tokens
 from core.runtime.transformers_model import (
     MAX_ROWS,
     Calling,
@@ -27,11 +28,7 @@ from core.runtime.transformers_model import (
     no_room,
 )
 
-SMALLEST = 1024  # tokens of a slot; longer sequences take 2,048, 4,096 and so on
 SPARES = 2  # slots kept for the next run: a race needs two
-# What a slot's graphs take: six executables of a few hundred kernels each, and the pool
-# that their intermediate values share. A guess until somebody can measure it.
-GRAPH_BYTES = 64 << 20
 LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
 
 logger = logging.getLogger(__name__)
@@ -48,6 +45,9 @@ class CapturedModel:
         recorder: records the steps; None for the one that suits the device.
         smallest: tokens of the smallest slot.
 
+    Raises:
+        NotImplementedError: if its layers lie on several devices.
+
     Attributes:
         note: a sentence for whoever loads it.
     """
@@ -62,6 +62,8 @@ class CapturedModel:
         smallest: int = SMALLEST,
     ) -> None:
         device = next(module.parameters()).device
+        if len({shape.device for shape in shapes if shape}) > 1:
+            raise NotImplementedError("its layers lie on several devices")
         self._module, self._facts, self._calling = module, facts, calling
         self._shapes = tuple(shapes)
         self._recorder = recorder or recorder_for(device)
@@ -90,16 +92,20 @@ class CapturedModel:
 
     def cache_bytes(self, capacity: int) -> int:
         """Return the memory that a runner takes: its cache, and its graphs on a GPU."""
-        tokens = self._rounded(capacity) + MAX_ROWS
+        return self._slot_bytes(self._rounded(capacity))
+
+    def _slot_bytes(self, tokens: int) -> int:
+        each = sum(shape.bytes_per_token() for shape in self._shapes if shape)
         graphs = GRAPH_BYTES if self._facts.device.startswith("cuda") else 0
-        return tokens * sum(s.bytes_per_token() for s in self._shapes if s) + graphs
+        return slot_rows(tokens) * each + graphs
+
+    @property
+    def spare_bytes(self) -> int:
+        """The memory of slots that the next run takes over or that make room for it."""
+        return sum(self._slot_bytes(slot.capacity) for slot in self._spare)
 
     def _rounded(self, capacity: int) -> int:
-        """Return the tokens of the slot that serves ``capacity``."""
-        size = self._smallest
-        while size < capacity:
-            size *= 2
-        return max(capacity, min(size, self._facts.context_length))
+        return slot_tokens(capacity, self._facts.context_length, self._smallest)
 
     def prepare(self, on_fraction: OnFraction) -> None:
         """Record the steps of one slot, so that the first run need not."""
@@ -186,6 +192,8 @@ def capture(
 ) -> Model:
     """Return ``module`` with recorded steps, or ``eager`` with a note of why not.
 
+    Our attention is tried first, then the module's own.
+
     Args:
         module: changed in place: its attention, if that works.
         eager: the same weights without recordings.
@@ -195,35 +203,30 @@ def capture(
         on_fraction: told how much is recorded, 0 to 1.
         recorder: records the steps; None for the one that suits the device.
     """
-    before = module.config._attn_implementation
-    try:
-        return _captured(module, eager, calling, shapes, logits, on_fraction, recorder)
-    except Exception as error:  # whatever a family does inside its forward
-        logger.info("steps are not recorded", exc_info=True)
-        if module.config._attn_implementation != before:
-            module.set_attn_implementation(before)
-        eager.note = (
-            f"The steps of {eager.facts.name} could not be recorded as CUDA graphs "
-            f"({_reason(error)}); they run kernel by kernel, which is slower."
-        )
-        return eager
+    own = module.config._attn_implementation
+    ours = module._can_set_attn_implementation()
+    reason = ""
+    for attention in (static_attention.NAME, own) if ours else (own,):
+        if ours:
+            module.set_attn_implementation(attention)
+        try:
+            model = CapturedModel(module, eager.facts, calling, shapes, recorder)
+            return _checked(model, logits, on_fraction)
+        except Exception as error:  # whatever a family does inside its forward
+            logger.info("steps are not recorded with %s", attention, exc_info=True)
+            reason = _reason(error)
+    eager.note = (
+        f"The steps of {eager.facts.name} could not be recorded as CUDA graphs "
+        f"({reason}); they run kernel by kernel, which is slower."
+    )
+    return eager
 
 
-def _captured(
-    module: PreTrainedModel,
-    eager: TransformersModel,
-    calling: Calling,
-    shapes: Sequence[LayerShape | None],
-    logits: Tensor,
-    on_fraction: OnFraction,
-    recorder: Recorder | None,
+def _checked(
+    model: CapturedModel, logits: Tensor, on_fraction: OnFraction
 ) -> CapturedModel:
-    facts = eager.facts
-    if len({shape.device for shape in shapes if shape}) > 1:
-        raise NotImplementedError("its layers lie on several devices")
-    if module._can_set_attn_implementation():  # else it keeps its own
-        module.set_attn_implementation(static_attention.NAME)
-    model = CapturedModel(module, facts, calling, shapes, recorder)
+    """Record a slot and hold a replay against the plain path's ``logits``."""
+    facts = model.facts
     model.prepare(on_fraction)
     ids = checks.sample_ids(facts.vocabulary_size)
     tolerance = checks.TOLERANCE if facts.dtype == "float32" else LOOSE

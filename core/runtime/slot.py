@@ -16,6 +16,7 @@ from transformers import PreTrainedModel
 from core.events import ModelFacts
 from core.runtime.captured_graphs import Recorder, Work
 from core.runtime.kv_cache import LayerShape
+from core.runtime.slot_sizes import slot_rows
 from core.runtime.static_cache import static_buffers, visible_keys
 from core.runtime.transformers_model import MAX_ROWS, Calling
 
@@ -50,7 +51,7 @@ class Slot:
         self.device = next(module.get_input_embeddings().parameters()).device
         self._module, self._calling = module, calling
         self._last_position = facts.context_length - 1
-        self._rows = capacity + MAX_ROWS  # padding of the last step needs room too
+        self._rows = slot_rows(capacity)
         self._windows = _windows(module, calling)
         self._dtype = next(shape.dtype for shape in shapes if shape)
         with torch.inference_mode(False):  # or nobody outside of it could write them

@@ -71,6 +71,13 @@ AttentionInterface.register(NAME, STATIC_ATTENTION)
 AttentionMaskInterface.register(NAME, eager_mask)
 
 
+def _scores(query: Tensor, key: Tensor) -> Tensor:
+    """Return [kv_heads, rows, keys] products in float32, as SDPA keeps them."""
+    if query.device.type == "cuda" and query.dtype != torch.float32:
+        return torch.bmm(query, key.transpose(1, 2), out_dtype=torch.float32)
+    return torch.bmm(query, key.transpose(1, 2)).float()
+
+
 def _grouped(
     query: Tensor,
     key: Tensor,
@@ -84,9 +91,7 @@ def _grouped(
     kv_heads, keys = key.shape[1:3]
     group = heads // kv_heads
     grouped = query.reshape(1, kv_heads, group * rows, width)
-    scores = (
-        grouped @ key.transpose(2, 3)
-    ).float() * scale  # [1, kv, group*rows, keys]
+    scores = _scores(grouped[0], key[0]) * scale  # [kv_heads, group * rows, keys]
     if softcap is not None:
         scores = softcap * torch.tanh(scores / softcap)
     scores = scores.view(1, kv_heads, group, rows, keys) + mask[:, :, None]

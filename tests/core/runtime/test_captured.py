@@ -171,6 +171,16 @@ def test_cache_bytes_are_those_of_the_slot():
     held = sum(t.nbytes for layer in layers for t in (layer.keys, layer.values))
     assert model.cache_bytes(40) == held
     assert model.cache_bytes(40) == model.cache_bytes(64)
+    assert model.cache_bytes(200) > model.cache_bytes(64)
+
+
+def test_spare_slots_count_as_free():
+    module = tiny("llama")
+    facts, calling, shapes = parts(module)
+    model = CapturedModel(module, facts, calling, shapes, smallest=32)
+    assert model.spare_bytes == 0
+    model.new_runner(20)
+    assert model.spare_bytes == model.cache_bytes(20)
 
 
 def test_a_cache_without_room_says_how_much_it_needs():
@@ -257,6 +267,20 @@ def test_half_precision_is_checked_within_its_rounding():
     logits = checks.together(eager, checks.sample_ids(KNOWN))
     model = capture(module, eager, calling, shapes, logits)
     assert isinstance(model, CapturedModel), eager.note
+
+
+def test_the_modules_own_attention_is_tried_where_ours_fails(monkeypatch):
+    def wrong(self, *args, **kwargs):
+        raise TypeError("an argument that nobody foresaw")
+
+    monkeypatch.setattr(static_attention.StaticAttention, "__call__", wrong)
+    module = tiny("llama")
+    own, wanted = module.config._attn_implementation, reference_logits(module, IDS[:9])
+    model, _ = _capture(module)
+    assert isinstance(model, CapturedModel)
+    assert module.config._attn_implementation == own
+    got = model.new_runner(9).step(IDS[:9])
+    torch.testing.assert_close(got, wanted[:, :KNOWN], **CLOSE)
 
 
 def _refuse(work):
