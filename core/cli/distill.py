@@ -42,6 +42,14 @@ def parser(name: str) -> argparse.ArgumentParser:
     made.add_argument(
         "--resume", action="store_true", help="go on with what is in the folder"
     )
+    made.add_argument(
+        "--measure",
+        type=int,
+        default=0,
+        metavar="N",
+        help="only measure the finished draft in --out again, on N held-out prompts of "
+        "each kind, and write its card's figures",
+    )
     made.add_argument("--seed", type=int, default=0, help="of all draws (0)")
     made.add_argument("--device", default="auto", help="auto, cpu, cuda, cuda:1")
     made.add_argument("--json", action="store_true", help="print one JSON object")
@@ -82,6 +90,7 @@ def plan_from(options: argparse.Namespace) -> DistillPlan:
         minutes=options.minutes,
         resume=options.resume,
         seed=options.seed,
+        measure=options.measure,
     )
 
 
@@ -118,6 +127,8 @@ class _Teller:
 
 def _lines(finished: DistillFinished) -> list[str]:
     lines = words.outcome(finished)
+    if not finished.tokens and finished.folder:  # it was only measured
+        lines = lines[1:] or ["Nothing was measured; the card stays as it is."]
     if not finished.folder:
         return [*lines, "--resume goes on."]
     lines.insert(0, f"The draft is in {finished.folder}.")

@@ -102,6 +102,8 @@ def _figures(card: DraftCard) -> Iterator[str]:
         f"of the target {figures.target_ms:.2f} ms: c = {figures.cost_ratio:.3f}."
     )
     yield ""
+    if figures.tried:
+        yield from _tried(figures)
     rows = [
         (
             f"{s.temperature:g}", share(s.acceptance), number(s.tokens_per_round),
@@ -112,6 +114,17 @@ def _figures(card: DraftCard) -> Iterator[str]:
     heads = ("T", "acceptance", "tokens per round", "speed-up predicted", "measured")
     yield from _table("", heads, rows)
     yield from _table("", _KIND_HEADS, [_kind_row(kind) for kind in figures.kinds])
+
+
+def _tried(figures: DraftFigures) -> Iterator[str]:
+    yield (
+        f"K = {figures.lookahead} was chosen by short races on one prompt of each kind "
+        "(median speed-up):"
+    )
+    yield ""
+    heads = ("K", *(f"T = {s.temperature:g}" for s in figures.speeds))
+    rows = [(str(k.lookahead), *map(number, k.speedups)) for k in figures.tried]
+    yield from _table("", heads, rows)
 
 
 _KIND_HEADS = ("kind", "T", "prompts", "acceptance", "tokens per round", "speed-up")

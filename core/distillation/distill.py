@@ -40,6 +40,7 @@ from core.distillation.recipe import (
     source_of,
     teaching_of,
 )
+from core.distillation.remeasuring import remeasure
 from core.distillation.source import Source, read_source
 from core.distillation.teaching import Teaching, beginnings
 from core.events import LoadProgress
@@ -57,7 +58,7 @@ Measuring = Generator[Told, None, DraftFigures | None]
 
 
 def distill(plan: DistillPlan, control: Control) -> Events:
-    """Make the draft that ``plan`` asks for.
+    """Make, or only measure, the draft that ``plan`` asks for.
 
     Yields progress, then DistillFinished, also when it was cancelled: what was best so
     far is written all the same.
@@ -69,6 +70,9 @@ def distill(plan: DistillPlan, control: Control) -> Events:
     Raises:
         CoreError: with the sentence for the person; what is on disk stays whole.
     """
+    if plan.measure:
+        yield from remeasure(plan, control.should_stop)
+        return
     place = folders.check_out(plan)
     yield DistillProgress(Stage.LOADING)
     recipe, facts = recipe_of(plan), inspect_checkpoint(plan.target.reference)

@@ -38,7 +38,7 @@ def measured_draft(
     except Cancelled:
         return None
     long = plan.minutes >= LONG_MINUTES
-    prompts = chosen_prompts(recipe.prompts, 2 if long else 1)
+    prompts = chosen_prompts(recipe.prompts, plan.measure or (2 if long else 1))
     tokens = 96 if long else 32
     return (yield from measure(target, draft, prompts, tokens, should_stop))
 

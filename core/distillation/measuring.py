@@ -1,45 +1,31 @@
-"""What a finished draft is worth in real rounds, on prompts it never learned from."""
+"""What a finished draft is worth in real rounds, on prompts it never learned from.
+
+K is chosen first, by short races at each candidate; the figures are then taken at that
+one K from races of their own, so that the choice does not flatter them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
-from statistics import median
+from math import prod
 
 from core import metrics
 from core.checkpoints.loading import LoadedModel
-from core.config import DecodingConfig, DecodingRequest
-from core.decoding.prompting import encode_prompt
-from core.distillation.plan import DraftFigures, KindFigures, SpeedFigures
+from core.distillation.pairs import TEMPERATURES, Pair, Racer, counts, median_speedup
+from core.distillation.plan import (
+    DraftFigures,
+    KindFigures,
+    LookaheadFigures,
+    SpeedFigures,
+)
 from core.distillation.prompts import TrainingPrompt
-from core.drafters.draft_model import DraftModel
-from core.events import Counts
 from core.lab.bench import predict
-from core.lab.contenders import Ours, Timing
 from core.lab.step_costs import step_costs
 from core.machine import describe_machine
 
-LOOKAHEAD = 2  # short, so that a draft of modest acceptance still shows its worth
-TEMPERATURES = (0.0, 1.0)
+LOOKAHEADS = (1, 2, 3, 4)
 ROWS = (1, 2, 3, 5, 9)
-LEAST_TOKENS = 16  # a shorter text says nothing about speed
-
-
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """One prompt decoded in both ways."""
-
-    kind: str
-    temperature: float
-    plain: Timing
-    fast: Timing
-
-    @property
-    def speedup(self) -> float | None:
-        """Plain over speculative time per token; None where the text is short."""
-        one, other = self.plain.tokens_per_second, self.fast.tokens_per_second
-        short = min(len(self.plain.tokens), len(self.fast.tokens)) < LEAST_TOKENS
-        return None if short or not one or not other else other / one
+_TRIAL = 0.4  # share of the time that choosing K takes, about
 
 
 def chosen_prompts(
@@ -60,7 +46,7 @@ def measure(
     tokens: int,
     should_stop: Callable[[], bool],
 ) -> Generator[float, None, DraftFigures | None]:
-    """Decode ``prompts`` plainly and speculatively, greedily and sampled.
+    """Decode held-out ``prompts`` plainly and speculatively, greedily and sampled.
 
     Yields:
         How far it is, 0 to 1.
@@ -72,96 +58,91 @@ def measure(
         step_costs(loaded.model, rows, should_stop=should_stop)
         for loaded, rows in ((target, ROWS), (draft, ROWS[:1]))
     ]
-    ways = _ways(target, draft)
-    ways[1](_ids(target, prompts[0]), _settings(0.0, 8))  # warms caches and pools up
-    pairs: list[_Pair] = []
-    total = len(prompts) * len(TEMPERATURES)
-    for prompt in prompts:
-        for temperature in TEMPERATURES:
-            if should_stop():
-                return None
-            settings = _settings(temperature, tokens)
-            both = [way(_ids(target, prompt), settings) for way in ways]
-            pairs.append(_Pair(prompt.kind, temperature, *both))
-            yield len(pairs) / total
-    if should_stop():
+    racer = Racer(target, draft, should_stop)
+    for _ in racer.races(prompts[:1], LOOKAHEADS[:1], 8):
+        pass  # warms caches and pools up
+    short = chosen_prompts(prompts, 1)
+    trial = yield from _part(0, _TRIAL, racer.races(short, LOOKAHEADS, tokens // 2))
+    if trial is None:
         return None
-    return _figures(pairs, costs[0], costs[1][1], target.device)
+    tried = tuple(_tried(k, trial) for k in LOOKAHEADS)
+    best = best_lookahead(tried)
+    pairs = yield from _part(_TRIAL, 1, racer.races(prompts, (best,), tokens))
+    if pairs is None or should_stop():
+        return None
+    return _figures(pairs, tried, costs[0], costs[1][1], target.device)
 
 
-def _ways(target: LoadedModel, draft: LoadedModel) -> tuple[Ours, Ours]:
-    vocabulary = target.model.facts.vocabulary_size
-    return Ours(target), Ours(
-        target,
-        lambda room, model: DraftModel(model, room, vocabulary, draft.head_ids),
-        draft,
-    )
+def best_lookahead(tried: Sequence[LookaheadFigures]) -> int:
+    """Return the K that is best over all temperatures; the smallest of equal ones."""
+    return max(tried, key=lambda k: prod(s or 1.0 for s in k.speedups)).lookahead
 
 
-def _settings(temperature: float, tokens: int) -> DecodingConfig:
-    return DecodingConfig(
-        lookahead=LOOKAHEAD, temperature=temperature, max_new_tokens=tokens
-    )
+def _part(
+    begin: float, end: float, steps: Generator[float, None, list[Pair] | None]
+) -> Generator[float, None, list[Pair] | None]:
+    """Pass the progress of ``steps`` on as one part of the whole."""
+    while True:
+        try:
+            done = next(steps)
+        except StopIteration as stop:
+            return stop.value
+        yield begin + (end - begin) * done
 
 
-def _ids(target: LoadedModel, prompt: TrainingPrompt) -> tuple[int, ...]:
-    request = DecodingRequest("measure", prompt.text, use_chat_template=prompt.chat)
-    return encode_prompt(target.tokenizer, request)
+def _at(pairs: Sequence[Pair], temperature: float) -> list[Pair]:
+    return [pair for pair in pairs if pair.temperature == temperature]
+
+
+def _tried(lookahead: int, trial: Sequence[Pair]) -> LookaheadFigures:
+    own = [pair for pair in trial if pair.lookahead == lookahead]
+    found = (median_speedup(_at(own, temperature)) for temperature in TEMPERATURES)
+    return LookaheadFigures(lookahead, tuple(found))
 
 
 def _figures(
-    pairs: list[_Pair], target_ms: dict[int, float], draft_ms: float, device: str
+    pairs: list[Pair],
+    tried: tuple[LookaheadFigures, ...],
+    target_ms: dict[int, float],
+    draft_ms: float,
+    device: str,
 ) -> DraftFigures:
     kinds = dict.fromkeys(pair.kind for pair in pairs)
     return DraftFigures(
-        lookahead=LOOKAHEAD,
+        lookahead=pairs[0].lookahead,
         target_ms=target_ms[1],
         draft_ms=draft_ms,
-        speeds=tuple(
-            _speed(t, [p for p in pairs if p.temperature == t], target_ms, draft_ms)
-            for t in TEMPERATURES
-        ),
+        speeds=tuple(_speed(_at(pairs, t), target_ms, draft_ms) for t in TEMPERATURES),
         kinds=tuple(
-            _kind([p for p in pairs if (p.kind, p.temperature) == (kind, t)])
+            _kind([pair for pair in _at(pairs, t) if pair.kind == kind])
             for kind in kinds
             for t in TEMPERATURES
         ),
         machine=describe_machine(device),
+        tried=tried,
     )
 
 
 def _speed(
-    temperature: float,
-    pairs: list[_Pair],
-    target_ms: dict[int, float],
-    draft_ms: float,
+    pairs: list[Pair], target_ms: dict[int, float], draft_ms: float
 ) -> SpeedFigures:
-    counts = _counts(pairs)
+    total = counts(pairs)
     return SpeedFigures(
-        temperature,
-        metrics.acceptance_rate(counts),
-        metrics.tokens_per_round(counts),
+        pairs[0].temperature,
+        metrics.acceptance_rate(total),
+        metrics.tokens_per_round(total),
         predict([p.fast for p in pairs], [p.plain for p in pairs], target_ms, draft_ms),
-        _median(pairs),
+        median_speedup(pairs),
     )
 
 
-def _kind(pairs: list[_Pair]) -> KindFigures:
-    counts = _counts(pairs)
+def _kind(pairs: list[Pair]) -> KindFigures:
+    total = counts(pairs)
     return KindFigures(
         pairs[0].kind,
         pairs[0].temperature,
         len(pairs),
-        metrics.acceptance_rate(counts),
-        metrics.tokens_per_round(counts),
-        _median(pairs),
+        metrics.acceptance_rate(total),
+        metrics.tokens_per_round(total),
+        median_speedup(pairs),
     )
-
-
-def _counts(pairs: list[_Pair]) -> Counts:
-    return sum((pair.fast.counts for pair in pairs), Counts())
-
-
-def _median(pairs: list[_Pair]) -> float | None:
-    found = [pair.speedup for pair in pairs if pair.speedup is not None]
-    return median(found) if found else None

@@ -11,6 +11,7 @@ from core.errors import ConfigurationError
 from core.events import Machine
 
 SIZES = ("tiny", "small")
+MOST_PROMPTS = 1000  # of a kind
 LEAST_MINUTES, MOST_MINUTES = 0.01, 10_000.0
 
 
@@ -35,6 +36,8 @@ class DistillPlan:
         minutes: for collecting and training together; measuring comes on top.
         resume: go on with what was begun in ``out``.
         seed: of all draws.
+        measure: only measure the draft in ``out`` again, on this many held-out prompts
+            of each kind; 0 makes a draft.
 
     Raises:
         ConfigurationError: if a value is outside its limits.
@@ -47,6 +50,7 @@ class DistillPlan:
     minutes: float = 60.0
     resume: bool = False
     seed: int = 0
+    measure: int = 0
 
     def __post_init__(self) -> None:
         if not self.out.strip():
@@ -56,6 +60,12 @@ class DistillPlan:
                 f"The time is {self.minutes:g} minutes; choose {LEAST_MINUTES:g} to "
                 f"{MOST_MINUTES:g}.",
                 minutes=self.minutes,
+            )
+        if not 0 <= self.measure <= MOST_PROMPTS:
+            raise ConfigurationError(
+                f"The draft cannot be measured on {self.measure} prompts of each kind; "
+                f"choose 1 to {MOST_PROMPTS}.",
+                measure=self.measure,
             )
         if self.size not in SIZES and not Path(self.size).expanduser().is_file():
             raise ConfigurationError(
@@ -131,16 +141,31 @@ class SpeedFigures:
 
 
 @dataclass(frozen=True, slots=True)
+class LookaheadFigures:
+    """What one K gained in the short races that K was chosen by.
+
+    Attributes:
+        lookahead: K.
+        speedups: medians over prompts, at temperature 0 and 1; None where no text was
+            long enough.
+    """
+
+    lookahead: int
+    speedups: tuple[float | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DraftFigures:
     """Everything that was measured of a finished draft.
 
     Attributes:
-        lookahead: K of all rounds.
+        lookahead: K of all rounds, the best of those that were tried.
         target_ms: one step of the target.
         draft_ms: one step of the draft.
         speeds: by temperature.
         kinds: by kind and temperature.
         machine: what it was measured on.
+        tried: every K that was tried before.
     """
 
     lookahead: int
@@ -149,6 +174,7 @@ class DraftFigures:
     speeds: tuple[SpeedFigures, ...]
     kinds: tuple[KindFigures, ...]
     machine: Machine
+    tried: tuple[LookaheadFigures, ...] = ()
 
     @property
     def cost_ratio(self) -> float:

@@ -17,10 +17,12 @@ from core.control import Control
 from core.distillation import collection, recipe, store
 from core.distillation import folder as folders
 from core.distillation.collecting import CollectingSettings
+from core.distillation.measuring import best_lookahead
 from core.distillation.plan import (
     DistillFinished,
     DistillPlan,
     DistillProgress,
+    LookaheadFigures,
     Stage,
 )
 from core.distillation.source import read_source
@@ -112,7 +114,14 @@ def test_the_cards_say_how_it_was_made_and_no_path(made, done):
     out, events = done
     text = (out / "README.md").read_text()
     card = json.loads((out / "draftrace.json").read_text())
-    for word in ("license: mit", "--size shape.json", "held out", "forward KL", "c ="):
+    for word in (
+        "was chosen by short races",
+        "license: mit",
+        "--size shape.json",
+        "held out",
+        "forward KL",
+        "c =",
+    ):
         assert word in text, word
     assert card["cost_ratio"] == events[-1].figures.cost_ratio
     assert card["seconds"].keys() == {"collecting", "training", "measuring"}
@@ -122,6 +131,44 @@ def test_the_cards_say_how_it_was_made_and_no_path(made, done):
     assert str(out.parent) not in text
 
 
+def test_a_finished_draft_is_measured_again_and_nothing_else_changes(made, done):
+    out, _ = done
+    before = {f.name: f.read_bytes() for f in out.iterdir() if f.is_file()}
+    card = json.loads(before["draftrace.json"])
+    *_, end = distilled(plan(made, out, measure=2))
+    after = json.loads((out / "draftrace.json").read_text())
+    assert after["figures"] != card["figures"]
+    assert after["figures"]["lookahead"] == end.figures.lookahead
+    assert {k["prompts"] for k in after["figures"]["kinds"]} == {2}
+    same = after.keys() - {"figures", "cost_ratio"}
+    assert {key: after[key] for key in same} == {key: card[key] for key in same}
+    changed = {n for n, old in before.items() if (out / n).read_bytes() != old}
+    assert changed == {"draftrace.json", "README.md"}
+
+
+def test_measuring_again_needs_a_draft_of_this_target(made, done, tmp_path):
+    out = Path(shutil.copytree(done[0], tmp_path / "draft"))
+    with pytest.raises(ConfigurationError, match="holds no draft"):
+        distilled(plan(made, tmp_path, measure=1))
+    card = json.loads((out / "draftrace.json").read_text())
+    (out / "draftrace.json").write_text(json.dumps({**card, "target": "another"}))
+    with pytest.raises(ConfigurationError, match="made for another"):
+        distilled(plan(made, out, measure=1))
+
+
+def test_k_is_the_best_of_those_tried_over_both_temperatures(done):
+    figures = done[1][-1].figures
+    assert [tried.lookahead for tried in figures.tried] == [1, 2, 3, 4]
+    assert figures.lookahead == best_lookahead(figures.tried)
+    tried = [
+        LookaheadFigures(1, (1.1, 1.1)),
+        LookaheadFigures(2, (1.5, 1.2)),
+        LookaheadFigures(3, (1.6, 1.0)),
+        LookaheadFigures(4, (None, None)),
+    ]
+    assert best_lookahead(tried) == 2
+
+
 def test_resuming_keeps_the_texts_and_refuses_other_settings(made, done, tmp_path):
     out = Path(shutil.copytree(done[0], tmp_path / "draft"))
     kept = {f.name: f.read_bytes() for f in (out / "work" / "texts").iterdir()}
@@ -129,7 +176,8 @@ def test_resuming_keeps_the_texts_and_refuses_other_settings(made, done, tmp_pat
         with pytest.raises(ConfigurationError) as caught:
             distilled(plan(made, out, resume=True, **change))
         assert next(iter(change)) in str(caught.value)
-    *_, end = distilled(plan(made, out, resume=True))
+    longer = done[1][-1].seconds / 30  # twice the time, however slow the machine is
+    *_, end = distilled(plan(made, out, resume=True, minutes=longer))
     assert end.tokens > done[1][-1].tokens
     assert end.seconds > done[1][-1].seconds
     for name, content in kept.items():
