@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from core import metrics
@@ -92,3 +94,12 @@ def test_at_the_break_even_rate_a_round_costs_what_its_tokens_cost():
     found = cost_model.predict(costs, one_rate(rate), 3, greedy=False)
     assert found.speedup == pytest.approx(1.0, abs=0.01)
     assert cost_model.break_even(step_costs(1.2), 1, greedy=False) is None
+
+
+def test_no_round_is_shorter_than_its_target_step_however_noisy_the_costs():
+    """A start of -680 ms was fitted on a machine that others used meanwhile."""
+    noisy = replace(step_costs(), greedy=RoundOverhead(1.0, 0.0, start_ms=-680.0))
+    for each in cost_model.curve(noisy, one_rate(0.9), greedy=True):
+        rows = each.lookahead + 1
+        assert each.round_ms >= cost_model.target_ms(noisy, rows)
+        assert each.speedup > 0
