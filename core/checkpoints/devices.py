@@ -66,7 +66,9 @@ def free_bytes(device: str) -> int:
     if device.startswith("cuda"):
         import torch
 
-        return int(torch.cuda.mem_get_info(device)[0])
+        # What torch holds and nobody uses is free to us, if not to other programs.
+        held = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        return int(torch.cuda.mem_get_info(device)[0]) + held
     import psutil
 
     return int(psutil.virtual_memory().available)

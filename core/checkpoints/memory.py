@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.progress import megabytes
 from core.errors import DeviceMemoryError
+from core.runtime.slot_sizes import GRAPH_BYTES, slot_rows, slot_tokens
 
 _SIZES = {"float32": 4, "bfloat16": 2, "float16": 2, "int8": 1}
 # Formats that transformers keeps packed; GGUF is unpacked at load.
 _STAYS_PACKED = ("bitsandbytes", "gptq", "awq", "fp8", "mxfp4", "compressed-tensors")
-_GPU_SCRATCH = 512 << 20  # a rough allowance; graphs are captured after loading
+_GPU_SCRATCH = 512 << 20  # a rough allowance for the libraries
 # What five pairs took on a CPU beside weights, caches and logits: see
 # tests/core/checkpoints/test_memory_measured.py.
 _CPU_SCRATCH = 32 << 20
@@ -27,7 +28,7 @@ class MemoryEstimate:
         weights_bytes: of target and draft.
         cache_bytes: of every cache: a race keeps two of the target's.
         logits_bytes: of the rows that one round looks at, in float32.
-        scratch_bytes: working space: tokenizers; on a GPU library handles and captured
+        scratch_bytes: working space: tokenizers; on a GPU the libraries' and captured
             graphs; on a CPU activations, and below float32 copies of the output head.
         total_bytes: the sum.
         free_bytes: free on the device when asked, or 0 if not known.
@@ -73,14 +74,17 @@ def estimate(
     own = _resolve(dtype, device)
     other = _resolve(draft_dtype or dtype, device)
     weights = weight_bytes(target, own)
-    caches = (2 if racing else 1) * _cache_bytes(target, capacity, own)
+    lanes, on_gpu = 2 if racing else 1, _on_gpu(device)
+    caches = lanes * _cache_bytes(target, capacity, own, on_gpu)
     logits = _logits_bytes(target, draft, lookahead)
     if draft is not None:
         weights += weight_bytes(draft, other) + _sliced_head_bytes(draft, other)
-        caches += _cache_bytes(draft, capacity, other)
+        caches += _cache_bytes(draft, capacity, other, on_gpu)
     scratch = _scratch_bytes(target, own, device)
     if draft is not None:
         scratch += _side_bytes(draft, other, device)
+    if on_gpu:
+        scratch += GRAPH_BYTES * (lanes + (draft is not None))
     total = weights + caches + logits + scratch
     return MemoryEstimate(weights, caches, logits, scratch, total, _free(device))
 
@@ -149,7 +153,12 @@ def require_cache_room(name: str, device: str, needed: int, tokens: int) -> None
         )
 
 
-def _cache_bytes(facts: CheckpointFacts, capacity: int, dtype: str) -> int:
+def _cache_bytes(
+    facts: CheckpointFacts, capacity: int, dtype: str, on_gpu: bool
+) -> int:
+    if on_gpu:  # caches have a few sizes there, which steps are recorded over
+        context = facts.context_length or capacity
+        capacity = slot_rows(slot_tokens(capacity, context))
     return facts.cache_values_per_token * capacity * _SIZES[dtype]
 
 

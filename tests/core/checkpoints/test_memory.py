@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from core.checkpoints.facts import CheckpointFacts, CheckpointKind
@@ -9,6 +11,7 @@ from core.checkpoints.inspection import inspect_checkpoint
 from core.checkpoints.loading import load_model
 from core.checkpoints.memory import estimate
 from core.config import ModelConfig
+from core.runtime.slot_sizes import GRAPH_BYTES, slot_tokens
 
 TARGET = CheckpointFacts(
     CheckpointKind.FOLDER, "t", "t", num_parameters=1000, vocabulary_size=50,
@@ -44,6 +47,27 @@ def test_half_precision_halves_weights_and_caches():
     half = _estimate(dtype="bfloat16")
     assert half.weights_bytes == 2 * 1100
     assert half.cache_bytes == 2 * 100 * 20
+
+
+@pytest.mark.parametrize(("capacity", "rows"), [(100, 1088), (1100, 2112)])
+def test_a_gpu_keeps_slots_and_their_graphs(capacity, rows):
+    """A slot of 1,024 or 2,048 tokens, 17 rows of padding, whole blocks of 64."""
+    long = dataclasses.replace(TARGET, context_length=8192)
+    short = dataclasses.replace(DRAFT, context_length=8192)
+    how = {"device": "cuda:0", "dtype": "bfloat16", "lookahead": 4}
+    found = [
+        estimate(long, short, capacity=capacity, racing=racing, **how)
+        for racing in (False, True)
+    ]
+    assert found[0].cache_bytes == 2 * rows * (16 + 4)
+    assert found[1].cache_bytes == 2 * rows * (2 * 16 + 4)
+    assert found[1].scratch_bytes - found[0].scratch_bytes == GRAPH_BYTES
+
+
+def test_no_slot_is_longer_than_the_context():
+    assert slot_tokens(100, 512) == 512
+    assert slot_tokens(5000, 8000) == 8000
+    assert slot_tokens(1500, 8000) == 2048
 
 
 def test_without_a_draft_only_the_target_counts():
