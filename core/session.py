@@ -37,6 +37,7 @@ from core.events import (
     StepCosts,
 )
 from core.lab.checks import CheckFinished, ChecksFinished, CheckStarted
+from core.lab.doctor_events import DoctorEvent, DoctorPlan
 from core.lab.rules import LawsStarted, LawsSummed
 from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
@@ -448,6 +449,27 @@ class Session:
         with DEVICE_LOCK.acquire("a sweep", control.should_stop) as held:
             if held:
                 yield from sweep.events()
+
+    def doctor(self, plan: DoctorPlan, control: Control) -> Iterator[DoctorEvent]:
+        """Look at every checkpoint here as a draft for one target.
+
+        Yields DoctorStarted, DraftProbed for each draft that was to be tried, then
+        DoctorFinished, also when it was cancelled. The loaded pair stays as it is; a
+        target that it has is not loaded again.
+
+        Args:
+            plan: what to look at.
+            control: stops it, between rounds.
+
+        Raises:
+            CoreError: if the target cannot be read.
+        """
+        from core.lab.pair_doctor import PairDoctor
+
+        lent = Session()
+        lent._pair, lent._target, lent._draft = self._pair, self._target, self._draft
+        lent._costs, lent._pair_notes = self._costs, self._pair_notes
+        yield from PairDoctor(plan, control, lent).events()
 
     def distill(
         self, plan: DistillPlan, control: Control

@@ -1,4 +1,4 @@
-"""``draftrace doctor``: what to paste into a bug report."""
+"""``draftrace doctor``: what to paste into a bug report, or a target's best draft."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import psutil
 
-from core.cli import DONE, output
+from core.cli import DONE, doctor_pair, output
 from core.codec import encode
 from core.demo_pair import shipped_draft
 from core.machine import describe_machine, package_version
@@ -29,11 +29,17 @@ def parser(name: str) -> argparse.ArgumentParser:
     """Return the command's options."""
     made = argparse.ArgumentParser(prog=f"draftrace {name}", description=__doc__)
     made.add_argument("--json", action="store_true", help="print one JSON object")
+    doctor_pair.add_options(made)
     return made
 
 
 def main(options: argparse.Namespace) -> int:
-    """Print what is here and what is missing. No names, no paths, no tokens."""
+    """Print what is here and what is missing. No names, no paths, no tokens.
+
+    With a target: every checkpoint on this machine as a draft for it.
+    """
+    if options.demo or options.target or options.probe:
+        return doctor_pair.main(options)
     facts = findings()
     if options.json:
         output.print_json(facts)
