@@ -94,6 +94,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in draft.items())
         lines.append(f"step of the draft in ms by rows: {steps}")
     lines.append(f"round overhead {facts['round_overhead']:.1%} of its passes")
+    if (reads := facts["host_reads_per_round"]) is not None:
+        lines.append(f"a round waits for the GPU {reads:.2f} times")
     for name, (low, high) in facts["spread"].items():
         side, _, way = name.partition(" ")
         rate = facts[side][way]

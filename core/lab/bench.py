@@ -7,6 +7,7 @@ made from the step costs and from rounds on other prompts than those that are ti
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -20,10 +21,12 @@ from core.codec import encode
 from core.config import DecodingConfig
 from core.events import LoadProgress, Machine
 from core.lab.contenders import Contender, Timing
+from core.lab.host_reads import reads_per_round
 from core.lab.step_costs import floor_ms, read_bandwidth, step_costs
 from core.runtime.runner import Model
 
 ROWS = (1, 2, 5, 9, 17)
+PROFILED_TOKENS = 32  # a profile of more would be large
 OURS = ("plain", "speculative")
 Ids = tuple[int, ...]
 
@@ -60,6 +63,7 @@ class BenchResult:
         settings: of all decodings.
         repeats: counted repeats.
         machine: what it ran on.
+        host_reads_per_round: how often a round waits for the GPU; None without one.
     """
 
     bandwidth_bytes_per_s: float
@@ -74,6 +78,7 @@ class BenchResult:
     settings: DecodingConfig
     repeats: int
     machine: Machine
+    host_reads_per_round: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +138,18 @@ class Bench:
             settings=self.settings,
             repeats=self.repeats,
             machine=self.machine,
+            host_reads_per_round=reads_per_round(
+                self.target.facts.device, self._play_briefly
+            ),
         )
+
+    def _play_briefly(self) -> int:
+        """Decode a few tokens and return the rounds that it took."""
+        tokens = min(PROFILED_TOKENS, self.settings.max_new_tokens)
+        settings = dataclasses.replace(self.settings, max_new_tokens=tokens)
+        return self.contenders["ours speculative"](
+            self.others[0], settings
+        ).counts.rounds
 
     def _decode_others(self, name: str) -> list[Timing]:
         return [self.contenders[name](ids, self.settings) for ids in self.others]
@@ -239,6 +255,7 @@ def as_json(result: BenchResult) -> dict[str, Any]:
             "draft": {str(n): ms for n, ms in result.draft_ms.items()},
         },
         "round_overhead": result.round_overhead,
+        "host_reads_per_round": result.host_reads_per_round,
         **sides,
         "spread": {name: [r.low, r.high] for name, r in result.rates.items()},
         "predicted_speedup": result.predicted_speedup,

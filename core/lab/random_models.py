@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import itertools
 import math
 from typing import Any
 
@@ -53,8 +55,9 @@ def random_pair(
     modules: dict[str, Any] = {}
     for seed, (role, name) in enumerate((("target", target), ("draft", draft))):
         modules[role] = _module(name, configs[name], placement, seed)
+    twins = {role: _twin(module, placement) for role, module in modules.items()}
     loaded = [
-        _loaded(name, modules[role], vocabulary, placement)
+        _loaded(name, twins[role], vocabulary, placement)
         for role, name in (("target", target), ("draft", draft))
     ]
     return loaded[0], loaded[1], modules
@@ -101,6 +104,24 @@ def _module(name: str, config: Any, placement: Placement, seed: int) -> Any:
         torch.manual_seed(seed)
         module = _made(name)._from_config(config, dtype=placement.torch_dtype)
     return module.eval().requires_grad_(False)
+
+
+def _twin(module: Any, placement: Placement) -> Any:
+    """Return what our runtime may change: on CUDA a second module of the same weights.
+
+    There it gets another attention, which would run in transformers' generate too. On
+    a CPU the weights themselves are laid out anew, and a second module would hold them
+    twice.
+    """
+    if not placement.device.startswith("cuda"):
+        return module
+    return shared_copy(module)
+
+
+def shared_copy(module: Any) -> Any:
+    """Return a copy of a module that has the very same parameters and buffers."""
+    tensors = itertools.chain(module.parameters(), module.buffers())
+    return copy.deepcopy(module, {id(tensor): tensor for tensor in tensors})
 
 
 def _facts(name: str, module: Any) -> CheckpointFacts:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM
 
 from core.config import DecodingConfig, ModelConfig
 from core.control import Control
@@ -37,6 +39,26 @@ def test_a_shape_that_does_not_fit_is_refused_before_it_is_made(monkeypatch):
         bench("8b", "1b")
 
 
+def test_a_shared_copy_has_the_same_weights_and_an_attention_of_its_own():
+    """On CUDA ours and transformers' ways run side by side over one set of weights."""
+    config = LlamaConfig(
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        vocab_size=50,
+    )
+    module = LlamaForCausalLM(config).eval()
+    twin = random_models.shared_copy(module)
+    pairs = zip(module.parameters(), twin.parameters(), strict=True)
+    assert all(one is other for one, other in pairs)
+    twin.set_attn_implementation("eager")
+    assert module.config._attn_implementation != "eager"
+    assert twin.model.layers[0].self_attn.config._attn_implementation == "eager"
+    ids = torch.tensor([[1, 2, 3]])
+    torch.testing.assert_close(module(ids).logits, twin(ids).logits)
+
+
 @pytest.mark.slow
 def test_a_bench_of_random_weights_times_everything(monkeypatch):
     monkeypatch.setattr("core.lab.bench.read_bandwidth", lambda device: 2e10)
@@ -48,3 +70,4 @@ def test_a_bench_of_random_weights_times_everything(monkeypatch):
     assert set(result.draft_ms) == {1, 2}
     assert all(rate.median > 0 for rate in result.rates.values())
     assert result.same_tokens == 1
+    assert result.host_reads_per_round is None  # memory is all there is
