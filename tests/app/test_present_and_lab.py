@@ -205,7 +205,8 @@ def test_without_a_model_the_recorded_race_plays_at_true_speed(
     for lane, view in page.lanes.items():
         assert view.tokens.shown_text() == take.finished[lane].summary.text
         assert view.words()[2].endswith("finished")
-    assert page._words.text() == "3.35× faster than plain, and the very same tokens."
+    faster = f"{demo[-1].speedup.median:.2f}× faster than plain"
+    assert page._words.text() == f"{faster}, and the very same tokens."
     assert not any(isinstance(e, RoundFinished) for e in window.traces.desk.events)
 
 
