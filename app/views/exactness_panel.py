@@ -172,7 +172,7 @@ class ExactnessPanel(QFrame):
         buttons.addWidget(self.verify)
         buttons.addWidget(self.cancel)
         buttons.addSpacing(12)
-        label = QLabel("&Rule")
+        label = QLabel("R&ule")
         label.setBuddy(self.rule)
         buttons.addWidget(label)
         buttons.addWidget(self.rule)

@@ -212,7 +212,7 @@ class FigurePanel(QScrollArea):
         card.setProperty("card", True)
         title = QLabel("Does this pair do what the paper's did?")
         title.setProperty("role", "title")
-        for text, field in (("&T", self.temperature), ("&Repeats", self.repeats)):
+        for text, field in (("&T", self.temperature), ("R&epeats", self.repeats)):
             label = QLabel(text)
             label.setBuddy(field)
             asked.addWidget(label)

@@ -95,7 +95,7 @@ class SweepChoice(QWidget):
             ("&Grid", self.grid, 0),
             ("&K", self.lookaheads, 1),
             ("&T", self.temperatures, 1),
-            ("&Repeats", self.repeats, 0),
+            ("R&epeats", self.repeats, 0),
         ):
             label = QLabel(text)
             label.setBuddy(field)
