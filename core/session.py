@@ -535,7 +535,12 @@ class Session:
         if self._draft is not None:
             draft = self._draft.model
             needed += draft.cache_bytes(min(tokens, draft.facts.context_length))
-        require_cache_room(facts.name, target.device, needed, tokens)
+        spare = sum(
+            getattr(loaded.model, "spare_bytes", 0)
+            for loaded in (target, self._draft)
+            if loaded
+        )
+        require_cache_room(facts.name, target.device, needed - spare, tokens)
         return needed
 
     def _weight_bytes(self) -> int:
