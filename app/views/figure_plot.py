@@ -23,6 +23,7 @@ from core.lab.paper_figure import LOOKAHEADS, PaperCurve
 
 Values = Sequence[float | None]
 ROLES = {"code": ("accepted", "o", "●"), "summary": ("draft", "s", "■")}
+WIDTH = 1.6  # thicker than a live plot may afford; here are eight points
 ASIDE = {"code": -0.07, "summary": 0.07}  # so that bars of the same K do not touch
 
 
@@ -228,15 +229,15 @@ class _KindItems:
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""
-        pen = theme.pen(self._role)
+        pen = theme.pen(self._role, width=WIDTH)
         self._line.setPen(pen)
         self._line.setSymbolPen(pen)
         self._line.setSymbolBrush(theme.brush(self._role))
-        self._closed.setPen(theme.pen(self._role, Qt.PenStyle.DashLine))
+        self._closed.setPen(theme.pen(self._role, Qt.PenStyle.DashLine, WIDTH))
         self._bars.setData(pen=pen)
-        self._p90.setPen(pen)
+        self._p90.setPen(theme.pen(self._role))
         self._p90.setBrush(theme.color("surface"))
-        self._paper.setPen(theme.pen("plain", Qt.PenStyle.DashDotLine))
+        self._paper.setPen(theme.pen("plain", Qt.PenStyle.DashDotLine, WIDTH))
         self._printed.setPen(theme.pen("plain"))
         self._printed.setBrush(theme.color("surface"))
 
