@@ -53,7 +53,7 @@ class TrainingSettings:
     learning_rate: float = 2e-3
     warm_up: float = 0.03
     weight_decay: float = 0.02
-    dropped: float = 0.0
+    dropped: float = 0.1
     variation: float = 0.5
     seconds: float | None = None
     judge_every: int = 250
