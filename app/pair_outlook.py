@@ -6,7 +6,7 @@ window's thread. No Qt widget in here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from app.item_models.checkpoint_list import Ask, Choice
@@ -82,7 +82,7 @@ def find_checkpoints(pair: PairConfig, places: tuple[str, ...] = ()) -> Findings
     return Findings(
         targets=(*_targets(known), *path_choices(None)),
         drafters=(
-            LOOKUP,
+            _lookup(pair.target.reference, known),
             *_drafters(pair.target.reference, known),
             PLAIN,
             *path_choices(DrafterKind.CHECKPOINT),
@@ -123,7 +123,7 @@ def look_at(pair: PairConfig, config: DecodingConfig) -> PairOutlook:
         draft,
         capacity=config.max_new_tokens + SPARE_TOKENS,
         lookahead=config.lookahead,
-        racing=pair.drafter is not DrafterKind.NONE,
+        racing=pair.drafter is not DrafterKind.NONE and not target.plain_only,
         device=pair.target.device,
         dtype=pair.target.dtype,
     )
@@ -171,6 +171,16 @@ def _drafters(reference: str, known: tuple[CheckpointFacts, ...]) -> tuple[Choic
     )
 
 
+def _lookup(reference: str, known: tuple[CheckpointFacts, ...]) -> Choice:
+    """Return prompt lookup, with the reason where nothing can draft for the target."""
+    from core.checkpoints.plain_only import target_refusal
+
+    target = _target(reference, known)
+    if target is None or not target.plain_only:
+        return LOOKUP
+    return replace(LOOKUP, note=target_refusal(target).sentence, usable=False)
+
+
 def _target(
     reference: str, known: tuple[CheckpointFacts, ...]
 ) -> CheckpointFacts | None:
@@ -196,7 +206,12 @@ def _verdict(
     pair: PairConfig, target: CheckpointFacts, draft: CheckpointFacts | None
 ) -> tuple[bool | None, str, tuple[str, ...]]:
     from core.checkpoints.pairing import judge_pair
+    from core.checkpoints.plain_only import plain_only_note, target_refusal
 
+    if target.plain_only and pair.drafter is not DrafterKind.NONE:
+        return False, target_refusal(target).sentence, ()
+    if target.plain_only:
+        return True, "plain decoding only", (plain_only_note(target),)
     if pair.drafter is DrafterKind.LOOKUP:
         return True, "needs no draft model", ()
     if draft is None:

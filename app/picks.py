@@ -36,7 +36,8 @@ class Pick:
         name: for people.
         reference: what the core loads.
         columns: architecture, parameters and size, for people.
-        fit: the verdict as a draft; empty for a target.
+        fit: the verdict as a draft; of a target only that it decodes plainly and no
+            more.
         sentence: why it does not fit or cannot be used, or what is worth knowing.
         rows: everything that is known of it, as (name, value).
         usable: can be chosen.
@@ -102,13 +103,17 @@ def hub_size(reference: str, should_stop: Callable[[], bool]) -> str:
 
 
 def _target(entry: KnownCheckpoint) -> Pick:
+    from core.checkpoints.plain_only import PLAIN_ONLY, plain_only_note
+
     facts = entry.facts
+    note = plain_only_note(facts) if facts.plain_only else ""
     return Pick(
         _group(entry),
         _name(facts),
         facts.reference,
         _columns(facts),
-        sentence=facts.problem or "",
+        fit=PLAIN_ONLY if facts.plain_only else "",
+        sentence=facts.problem or note,
         rows=_rows(entry),
         usable=facts.problem is None or facts.reference == "demo",
         place=entry.place,

@@ -12,8 +12,14 @@ from app.theme import Theme
 
 _Index = QModelIndex | QPersistentModelIndex
 COLUMNS = ("Checkpoint", "Architecture", "Parameters", "Size")
+PLAIN_ONLY = "plain only"
 SIGNS = {"fits": "✓", "fits with a note": "✓", "does not fit": "✗"}
-ROLES = {"fits": "good", "fits with a note": "warning", "does not fit": "error"}
+ROLES = {
+    "fits": "good",
+    "fits with a note": "warning",
+    "does not fit": "error",
+    PLAIN_ONLY: "warning",
+}
 PICK = Qt.ItemDataRole.UserRole
 _WORDS = Qt.ItemDataRole.UserRole.value + 1
 
@@ -101,6 +107,8 @@ def is_wide(pick: Pick) -> bool:
 def _row(pick: Pick) -> list[QStandardItem]:
     sign = SIGNS.get(pick.fit, "")
     name = QStandardItem(f"{sign}  {pick.name}".strip())
+    if pick.fit == PLAIN_ONLY:
+        name.setText(f"{pick.name}   {PLAIN_ONLY}")
     if is_wide(pick):
         name.setText(f"{name.text()}   {pick.sentence}".rstrip())
     name.setData(pick, PICK)

@@ -22,8 +22,8 @@ def target_refusal(facts: CheckpointFacts) -> PlainOnlyError:
     """Return the error for anything that would draft for ``facts``."""
     return _refusal(
         facts,
-        f"{_why(facts)} cannot be rewound when a proposal is refused: plain only; "
-        "choose the drafter none, or a target with attention layers only.",
+        f"{_why(facts)} cannot be rewound: plain only; choose the drafter none, or a "
+        "target with attention layers only.",
     )
 
 

@@ -9,10 +9,10 @@ from app import settings as stored
 from app.application import Application
 from app.dialogs.checkpoint_picker import CheckpointPicker
 from app.item_models.pick_tree import PICK
-from app.pair_outlook import find_checkpoints
+from app.pair_outlook import find_checkpoints, look_at
 from app.picks import HUB, Pick, draft_picks, target_picks
 from core.checkpoints.hub_cache import local_snapshot
-from core.config import DrafterKind, ModelConfig, PairConfig
+from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from tests.core.checkpoints.hub_stand_in import serving
 from tests.core.checkpoints.tiny_checkpoints import make_gguf
 from tests.fakes import ScriptedSession
@@ -122,6 +122,30 @@ def test_targets_and_drafts_are_read_from_the_disk(models):
     (models / "two.gguf").write_bytes(b"GGUF")  # nothing is remembered from before
     again = draft_picks(str(models / "one.gguf"), (str(models),))
     assert next(p for p in again if p.reference.endswith("two.gguf")).usable is False
+
+
+def test_a_target_that_decodes_plainly_only_says_so_before_it_is_loaded(
+    qtbot, picker, tmp_path
+):
+    """H9: in the picker, in the list of drafters and under the pair."""
+    reference = str(make_gguf(tmp_path / "odd.gguf", architecture="mamba"))
+    (pick,) = (p for p in target_picks((reference,), ()) if p.reference == reference)
+    assert (pick.usable, pick.fit) == (True, "plain only")
+    picker.show_picks((pick,))
+    assert picker.tree.currentIndex().data() == "odd   plain only"
+    assert "plain only" in picker.details.verdict.text()
+    assert "cannot be rewound" in picker.details.sentence.text()
+    assert picker.choose.isEnabled()
+    model = ModelConfig(reference)
+    beside, alone = PairConfig(model, DrafterKind.LOOKUP), PairConfig(model)
+    lookup, *others = find_checkpoints(beside, (reference,)).drafters
+    assert not lookup.usable
+    assert "choose the drafter none" in lookup.note
+    assert {c.usable for c in others if c.kind is DrafterKind.NONE} == {True}
+    refused, plain = (look_at(pair, DecodingConfig()) for pair in (beside, alone))
+    assert (refused.fits, refused.verdict) == (False, lookup.note)
+    assert (plain.fits, plain.verdict) == (True, "plain decoding only")
+    assert "cannot be rewound" in plain.reasons[0]
 
 
 def test_the_short_list_judges_for_a_target_outside_of_the_places(models, tmp_path):
