@@ -239,6 +239,10 @@ class StepCosts:
             proposals.
         greedy: overhead of a round at temperature 0.
         sampled: overhead of a round above it.
+        context: tokens in the caches when the steps were timed.
+        target_token_ms: what each row of a target's step costs more with each token of
+            context beyond that: attention.
+        draft_token_ms: the same of a draft's step of one row.
     """
 
     rows: tuple[int, ...]
@@ -248,6 +252,9 @@ class StepCosts:
     draft_read_ms: float
     greedy: RoundOverhead
     sampled: RoundOverhead
+    context: int = 0
+    target_token_ms: float = 0.0
+    draft_token_ms: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from core.config import MAX_LOOKAHEAD, DecodingConfig
 from core.events import StepCosts
 from core.lab.cost_model import (
     Acceptance,
+    at_context,
     fastest,
     one_rate,
     plain_ms,
@@ -39,6 +40,7 @@ ADVANCE = 96  # tokens of which that share may be lost before they are emitted
 NEAR = 0.08  # a K = 1 that loses less than this share is kept while that is paid for
 LONGEST = 4 * MOST_BETWEEN  # what is not paid for by then never will be
 NEVER = 1 << 30
+STRETCH = 64  # tokens of context that are priced alike
 STEADY = 32  # rounds with proposals after which a failure is forgotten
 
 
@@ -56,13 +58,19 @@ class AutoLookahead:
     """
 
     def __init__(self, costs: StepCosts) -> None:
-        self._costs = costs
+        self._recorded = self._costs = costs
         self._settings: DecodingConfig | None = None
         self._awaits = False  # a round with a K of ours is being played
         self._start(0)
 
-    def choose(self, settings: DecodingConfig) -> int:
-        """Return the next round's K; a change of settings starts it afresh."""
+    def choose(self, settings: DecodingConfig, context: int = 0) -> int:
+        """Return the next round's K; a change of settings starts it afresh.
+
+        Args:
+            settings: of the round.
+            context: tokens so far, prompt included; steps cost more as they grow.
+        """
+        self._costs = at_context(self._recorded, context // STRETCH * STRETCH)
         if settings != self._settings:
             self._settings = settings
             self._start(min(settings.lookahead, self._most()))

@@ -69,7 +69,7 @@ class Sequence:
         """Return the next round's K as it was set or chosen, whatever room is left."""
         if self.auto is None or not settings.auto_lookahead:
             return settings.lookahead
-        return self.auto.choose(settings)
+        return self.auto.choose(settings, len(self.ids))
 
 
 @dataclass(frozen=True, slots=True)

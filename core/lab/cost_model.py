@@ -97,6 +97,32 @@ def by_place(
     return Acceptance(tuple(known), rate, proposed)
 
 
+def at_context(costs: StepCosts, context: float) -> StepCosts:
+    """Return the costs with so many tokens in the caches.
+
+    Every row of a step attends to all of them, so wide steps grow the most. Fewer than
+    the steps were timed with make no difference.
+
+    Args:
+        costs: of the pair.
+        context: tokens, prompt included.
+    """
+    further = max(0.0, context - costs.context)
+    target, draft = further * costs.target_token_ms, further * costs.draft_token_ms
+    if not (target or draft):
+        return costs
+    return replace(
+        costs,
+        target_ms=tuple(
+            ms + rows * target
+            for rows, ms in zip(costs.rows, costs.target_ms, strict=True)
+        ),
+        draft_ms=costs.draft_ms + draft,
+        draft_two_rows_ms=costs.draft_two_rows_ms + 2 * draft,
+        draft_read_ms=costs.draft_read_ms + draft,
+    )
+
+
 def average(several: Sequence[StepCosts]) -> StepCosts:
     """Return a pair's costs with the mean of its steps' times; the rest is the last's.
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from core.checkpoints.loading import LoadedModel
 from core.events import StepCosts
 from core.lab.round_costs import NewDrafter, RoundCosts, ShouldStop
-from core.lab.step_costs import step_costs
+from core.lab.step_costs import step_costs, token_cost
 
 # Each width up to 9: kernels take rows in blocks, so that four may cost more than five.
 TARGET_ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 17)
@@ -22,6 +22,8 @@ DRAFT_ROWS = (1, 2, READ_ROWS)
 CONTEXT = 64  # tokens in the cache before each step
 STEPS = 5  # timed steps of each width, if the budget allows
 STEPS_MS = 900.0
+FAR, FAR_ROWS = 384, 9  # a longer context, and the width that shows what it costs
+FAR_STEP_MS = 100.0  # a slower target is not made to read it
 BRIEF_STEPS = 2  # where they are timed once more
 
 
@@ -46,6 +48,7 @@ def measure_costs(
     if should_stop() or not steps or not reading:
         return None
     widest = max(reading)
+    context, target_token, draft_token = _attention(target, draft, steps, should_stop)
     return StepCosts(
         rows=tuple(steps),
         target_ms=tuple(steps.values()),
@@ -54,7 +57,32 @@ def measure_costs(
         draft_read_ms=reading[widest] / widest,
         greedy=greedy,
         sampled=sampled,
+        context=context,
+        target_token_ms=target_token,
+        draft_token_ms=draft_token,
     )
+
+
+def _attention(
+    target: LoadedModel,
+    draft: LoadedModel | None,
+    steps: dict[int, float],
+    should_stop: ShouldStop,
+) -> tuple[int, float, float]:
+    """Return the context of the steps, and what a token more costs a row of each.
+
+    Nothing where a model has no longer context, or where reading one would hold up the
+    load.
+    """
+    both = [loaded.model for loaded in (target, draft) if loaded]
+    shortest = min(model.facts.context_length for model in both)
+    if shortest < FAR + FAR_ROWS or steps[1] > FAR_STEP_MS:
+        return 0, 0.0, 0.0
+    found = [
+        token_cost(model, rows, CONTEXT, FAR, should_stop)
+        for model, rows in zip(both, (FAR_ROWS, 1), strict=False)
+    ]
+    return CONTEXT, found[0], found[1] if draft else 0.0
 
 
 def time_steps(

@@ -15,6 +15,7 @@ from core.runtime.runner import Model
 
 _READ_BYTES = 1 << 30
 _READS = 20
+TOKEN_STEPS = 5
 
 
 def step_costs(
@@ -58,6 +59,35 @@ def step_costs(
             if repeat:
                 times[width].append(took)
     return {width: median(taken) for width, taken in times.items() if taken}
+
+
+def token_cost(
+    model: Model, rows: int, near: int, far: int, should_stop: Callable[[], bool]
+) -> float:
+    """Return what a row of a step costs more with each token of context, milliseconds.
+
+    Args:
+        model: what is stepped.
+        rows: of each step.
+        near: tokens in the cache.
+        far: more of them.
+        should_stop: asked between steps.
+    """
+    ids = [i % model.facts.vocabulary_size for i in range(5, 5 + far)]
+    runners = [model.new_runner(context + rows) for context in (near, far)]
+    for runner, context in zip(runners, (near, far), strict=True):
+        if not runner.prefill(ids[:context], lambda done: not should_stop()):
+            return 0.0
+    clock, longer = Clock(model.facts.device), list[float]()
+    for repeat in range(TOKEN_STEPS + 1):
+        took = [
+            _timed(clock, lambda r=runner: r.step(ids[:rows])) for runner in runners
+        ]
+        for runner, context in zip(runners, (near, far), strict=True):
+            runner.truncate(context)
+        if repeat:
+            longer.append(took[1] - took[0])
+    return max(0.0, median(longer)) / rows / (far - near)
 
 
 def read_bandwidth(device: str) -> float:

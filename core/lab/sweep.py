@@ -235,6 +235,7 @@ class Sweep:
             drafted_at=_at_places(rounds, lambda place: True),
             accepted_at=_at_places(rounds, lambda p: p.verdict is Verdict.ACCEPTED),
             proposing=sum(event.lookahead > 0 for event in rounds),
+            context=len(lane.prompt_ids) + summary.counts.emitted / 2,
         )
 
     def _settings(self, turn: Turn, lookahead: int, tokens: int) -> DecodingConfig:

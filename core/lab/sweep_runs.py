@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from core import metrics
 from core.events import Counts, StepCosts
-from core.lab.cost_model import average, best, by_place, curve
+from core.lab.cost_model import at_context, average, best, by_place, curve
 from core.lab.sweep_events import (
     ALL_KINDS,
     AUTO,
@@ -39,6 +39,7 @@ class SweepRun:
         accepted_at: for each place the rounds that accepted it.
         proposing: rounds that proposed anything.
         costs: of the pair's steps just before; the baseline has them.
+        context: tokens in the caches half-way through, prompt included.
     """
 
     lookahead: int
@@ -52,6 +53,7 @@ class SweepRun:
     accepted_at: tuple[int, ...] = ()
     proposing: int = 0
     costs: StepCosts | None = None
+    context: float = 0.0
 
     @property
     def turn(self) -> tuple[float, str, str, int]:
@@ -164,6 +166,8 @@ def _predicted(
         others = [run for run in mine if run.lookahead not in (0, lookahead)]
         taken = [run.costs for run in mine if run.costs is not None]
         now = average(taken) if taken else costs
+        length = statistics.fmean(run.context for run in mine)
+        now = at_context(now, length)
         promised = _promised(others, now, lookahead, greedy=greedy)
         if promised is None:
             return None

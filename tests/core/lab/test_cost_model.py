@@ -103,3 +103,23 @@ def test_no_round_is_shorter_than_its_target_step_however_noisy_the_costs():
         rows = each.lookahead + 1
         assert each.round_ms >= cost_model.target_ms(noisy, rows)
         assert each.speedup > 0
+
+
+def test_a_longer_context_costs_every_row_of_a_step():
+    """Nine rows attend nine times as often as one."""
+    short = replace(
+        step_costs(), context=64, target_token_ms=0.002, draft_token_ms=0.001
+    )
+    long = cost_model.at_context(short, 564)
+    assert cost_model.target_ms(long, 1) == pytest.approx(20.0 + 500 * 0.002)
+    assert cost_model.target_ms(long, 9) == pytest.approx(27.0 + 9 * 500 * 0.002)
+    assert long.draft_ms == pytest.approx(short.draft_ms + 0.5)
+    assert cost_model.at_context(short, 10) == short
+    assert cost_model.at_context(step_costs(), 564) == step_costs()
+
+
+def test_the_mean_of_costs_is_taken_width_by_width():
+    one, other = step_costs(), replace(step_costs(), target_ms=(30.0,) * 6)
+    found = cost_model.average([one, other])
+    assert cost_model.target_ms(found, 1) == 25.0
+    assert cost_model.target_ms(found, 17) == 33.0

@@ -30,6 +30,16 @@ def test_a_draft_models_steps_and_rounds_are_timed(target, tmp_path):
     assert min(costs.greedy.round_ms, costs.sampled.round_ms) > 0
 
 
+def test_what_a_longer_context_costs_is_timed_where_there_is_one(target, tmp_path):
+    costs = load(Session(), pair(target)).costs
+    assert costs is not None
+    assert costs.context == 64
+    assert costs.target_token_ms >= 0
+    short = load(Session(), pair(checkpoint(tmp_path, max_position_embeddings=300)))
+    assert short.costs is not None
+    assert (short.costs.context, short.costs.target_token_ms) == (0, 0.0)
+
+
 def test_prompt_lookup_costs_no_draft_steps_but_its_proposals_are_judged(target):
     costs = load(Session(), pair(target)).costs
     assert costs is not None
