@@ -112,15 +112,20 @@ class Bench:
         yield LoadProgress("Reading memory")
         bandwidth = read_bandwidth(self.target.facts.device)
         yield LoadProgress("Timing steps")
-        costs = step_costs(self.target, ROWS)
-        draft = step_costs(self.draft, ROWS[:2]) if self.draft else {}
+        stop = self.should_stop
+        costs = step_costs(self.target, ROWS, should_stop=stop)
+        draft: dict[int, float] = {}
+        if self.draft:
+            draft = step_costs(self.draft, ROWS[:2], should_stop=stop)
         timings: dict[str, list[list[Timing]]] = {name: [] for name in self.contenders}
         for done, repeat in enumerate(range(self.repeats + 1)):
+            if stop():
+                return
             yield LoadProgress("Decoding", done / (self.repeats + 2))
             self._repeat(repeat, timings)
         yield LoadProgress("Decoding other prompts", 1.0)
         other = {way: self._decode_others(f"ours {way}") for way in OURS}
-        if self.should_stop():
+        if stop():
             return
         plain, fast = timings["ours plain"], timings["ours speculative"]
         yield BenchResult(
@@ -152,7 +157,11 @@ class Bench:
         ).counts.rounds
 
     def _decode_others(self, name: str) -> list[Timing]:
-        return [self.contenders[name](ids, self.settings) for ids in self.others]
+        return [
+            self.contenders[name](ids, self.settings)
+            for ids in self.others
+            if not self.should_stop()
+        ]
 
     def _repeat(self, repeat: int, timings: dict[str, list[list[Timing]]]) -> None:
         """Let every contender decode every prompt; who begins changes by turns."""
