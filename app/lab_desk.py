@@ -8,6 +8,7 @@ from functools import partial
 from PySide6.QtCore import QObject, Slot
 
 from app.decode_page import DecodePage
+from app.doctor_desk import DoctorDesk
 from app.errands import Errands
 from app.figure_desk import FigureDesk
 from app.lab_page import LabPage
@@ -52,6 +53,7 @@ class LabDesk(QObject):
         self.sweeps = SweepDesk(lab, page, controller, self.may_begin, errands)
         self.figures = FigureDesk(lab, page, controller, self.may_begin, errands)
         lab.add_section("Rules", self.rules)
+        self.doctor = DoctorDesk(lab, page, controller, pairs)
         self.rules.compare_asked.connect(self._on_compare_asked)
         self.rules.laws_asked.connect(self._on_laws_asked)
         errands.answered.connect(self._on_answered)

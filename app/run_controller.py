@@ -20,6 +20,7 @@ from core.config import DecodingConfig, DecodingRequest, PairConfig
 from core.control import Control
 from core.distillation.plan import DistillPlan
 from core.events import Event, LoadProgress, PairLoaded, RaceStarted, RunStarted
+from core.lab.doctor_events import DoctorPlan
 from core.session import Session
 
 logger = logging.getLogger(__name__)
@@ -189,6 +190,11 @@ class RunController(QObject):
         """Make a draft; the pair in memory stays."""
         self._racing = False
         self._begin(None, lambda control: self._session.distill(plan, control))
+
+    def examine(self, plan: DoctorPlan) -> None:
+        """Look at every checkpoint as a draft; the pair in memory stays."""
+        self._racing = False
+        self._begin(None, lambda control: self._session.doctor(plan, control), lab=True)
 
     def fetch_demo(self, file: str = "") -> None:
         """Fetch the demo target, or make it from ``file``."""
