@@ -188,7 +188,7 @@ def _agree(
     rows: Rows, answers: Answers, position: int, settings: DecodingConfig
 ) -> Tensor:
     """Return [K] whether the target's noise picks one token from both rows."""
-    if settings.temperature == 0:
+    if settings.temperature == 0 or len(rows.draft) == 0:
         return rows.draft.argmax(-1) == rows.target[:-1].argmax(-1)
     chance = KeyedDeviceDraws(settings.seed, rows.target.device)
     keys = chance.keys(Purpose.TARGET, position, len(rows.draft))  # [K]
@@ -210,7 +210,10 @@ def _tops(rows: Rows, settings: DecodingConfig) -> dict[str, Tensor]:
 
 
 def _top(rows: Tensor) -> Tensor:
-    best = rows.topk(min(TOP, rows.shape[-1]), -1)
+    count = min(TOP, rows.shape[-1])
+    if len(rows) == 0:  # nothing was proposed, and a GPU may refuse to look
+        return rows.new_zeros(0, count, 2, dtype=torch.float64)
+    best = rows.topk(count, -1)
     return torch.stack([best.indices.double(), best.values.double()], -1)  # [n, 8, 2]
 
 

@@ -115,6 +115,7 @@ class CapturedModel:
         fitting = [slot for slot in self._spare if slot.capacity == capacity]
         if fitting:
             self._spare.remove(fitting[0])
+            fitting[0].clear()
             return fitting[0]
         self._spare.clear()  # make room before more is asked for
         return self._new_slot(capacity)

@@ -17,7 +17,7 @@ from core.events import ModelFacts
 from core.runtime.captured_graphs import Recorder, Work
 from core.runtime.kv_cache import LayerShape
 from core.runtime.slot_sizes import slot_rows
-from core.runtime.static_cache import static_buffers, visible_keys
+from core.runtime.static_cache import StaticLayer, static_buffers, visible_keys
 from core.runtime.transformers_model import MAX_ROWS, Calling
 
 WIDTHS = (1, 2, 3, 5, 9, 17)
@@ -99,6 +99,12 @@ class Slot:
             for kind, window in self._windows.items()
         }
         return masks if len(masks) > 1 else next(iter(masks.values()))
+
+    def clear(self) -> None:
+        """Forget what a run left: if it broke, NaN perhaps, which no mask hides."""
+        for layer in self._cache.layers:
+            if isinstance(layer, StaticLayer):
+                layer.clear()
 
     @torch.inference_mode()
     def read(self, ids: Sequence[int], start: int) -> None:

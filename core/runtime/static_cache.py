@@ -43,11 +43,16 @@ class StaticLayer(BufferLayer):
         self, capacity: int, shape: LayerShape, places: Places, is_sliding: bool
     ) -> None:
         super().__init__(capacity, is_sliding, shape)
+        self._places = places
+        self.clear()
+
+    @torch.inference_mode()
+    def clear(self) -> None:
+        """Make all that is stale a number."""
         assert self.keys is not None
         assert self.values is not None
         self.keys.zero_()
         self.values.zero_()
-        self._places = places
 
     def update(
         self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object

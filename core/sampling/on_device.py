@@ -8,6 +8,7 @@ tokens.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from typing import NamedTuple, Protocol
 
 import torch
@@ -56,6 +57,10 @@ def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
     reached = best.double().cumsum(-1)
     last = (reached < mass).sum(-1, keepdim=True).clamp(max=best.shape[-1] - 1)
     return probabilities.masked_fill(probabilities < best.gather(-1, last), 0)
+
+
+MAX_PLACES = 16
+KEYS_SENT = 256  # positions whose keys are made in one go
 
 
 class Drawn(NamedTuple):
@@ -121,8 +126,8 @@ class DeviceDraws(Protocol):
 class KeyedDeviceDraws:
     """Chance as a pure function of seed, purpose, position and token id.
 
-    Python knows all keys of a round before it starts, so they are sent; the numbers of
-    each token are made of them on the device.
+    Keys follow from positions, which Python knows long before, so a few hundred of them
+    are sent at once; the numbers of each token are made of them on the device.
 
     Args:
         seed: of the run.
@@ -140,11 +145,9 @@ class KeyedDeviceDraws:
 
     def keys(self, purpose: Purpose, position: int, count: int) -> Tensor:
         """Return the [count] int64 keys of ``position`` and those after it."""
-        keys = [
-            streams.signed_key(streams.stream_key(self._seed, purpose, position + i))
-            for i in range(count)
-        ]
-        return send(keys, self._device)
+        first = position - position % KEYS_SENT
+        table = _key_table(self._seed, first, self._device)  # [purposes, positions]
+        return table[purpose - 1, position - first : position - first + count]
 
     def choose(self, purpose: Purpose, position: int, weights: Tensor) -> Drawn:
         """Draw by the exponential race, all rows at once."""
@@ -169,7 +172,16 @@ class KeyedDeviceDraws:
         return acceptance.surviving_places(accepted)[None], numbers
 
 
-MAX_PLACES = 16
+@functools.lru_cache(maxsize=8)
+def _key_table(seed: int, first: int, device: torch.device) -> Tensor:
+    """Return the keys of all purposes from position ``first`` on."""
+    count = KEYS_SENT + MAX_PLACES + 1  # a round may begin at the last one
+    keys = [
+        streams.signed_key(streams.stream_key(seed, purpose, first + i))
+        for purpose in Purpose
+        for i in range(count)
+    ]
+    return send(keys, device).view(len(Purpose), count)
 
 
 def send(numbers: list[int], device: torch.device) -> Tensor:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 
 import pytest
 import torch
@@ -348,9 +349,9 @@ def test_distributions_are_warped_alike():
 
 def test_keys_and_numbers_have_the_bits_of_the_present_ones():
     draws = on_device.KeyedDeviceDraws(2**53 - 1, "cpu")
-    for purpose in Purpose:
-        keys = draws.keys(purpose, 37, 5)
-        wanted = [streams.stream_key(2**53 - 1, purpose, 37 + i) for i in range(5)]
+    for purpose, at in itertools.product(Purpose, (0, 37, 255, 256, 40_000)):
+        keys = draws.keys(purpose, at, 17)
+        wanted = [streams.stream_key(2**53 - 1, purpose, at + i) for i in range(17)]
         assert keys.tolist() == [streams.signed_key(key) for key in wanted]
         numbers = streams.uniforms(keys).tolist()
         assert numbers == [streams.uniform(key) for key in wanted]

@@ -110,6 +110,23 @@ def test_the_buffers_hold_no_stray_numbers_at_first():
     assert all(torch.isfinite(layer.keys).all() for layer in layers)
 
 
+def test_a_run_that_broke_leaves_nothing_to_the_next_one():
+    """Its scores may have been NaN, and so may what it wrote into the cache."""
+    module = tiny("llama")
+    facts, calling, shapes = parts(module)
+    model = CapturedModel(module, facts, calling, shapes, smallest=64)
+    broken = model.new_runner(50)
+    slot = broken._slot
+    broken.prefill(IDS[:30])
+    for layer in slot._cache.layers:
+        layer.keys[:, :, 5:].fill_(torch.nan)
+    del broken
+    runner = model.new_runner(50)
+    assert runner._slot is slot
+    wanted = reference_logits(module, IDS[:4])[:, :KNOWN]
+    torch.testing.assert_close(runner.step(IDS[:4]), wanted, **CLOSE)
+
+
 @pytest.mark.parametrize("family", ["llama", "gpt2"])
 def test_ids_may_lie_on_the_device(family):
     model, wanted = pair(family)
