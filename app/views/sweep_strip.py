@@ -81,7 +81,8 @@ class SweepStrip(QWidget):
         self.start.setEnabled(not state.is_busy)
         if not state.is_busy and self.going:  # it failed: no word of its end came
             self.going = False
-            self.tell("muted", words.FAILED)
+            begun = bool(self.badge.text())
+            self.tell("muted", words.FAILED if begun else words.NOT_BEGUN)
         self.cancel.setEnabled(self.going and state is not State.STOPPING)
 
     def tell(self, role: str, sentence: str) -> None:

@@ -13,6 +13,7 @@ from app import settings as stored
 from app.application import Application
 from app.run_controller import State
 from core.config import DrafterKind, ModelConfig, PairConfig
+from core.errors import DeviceMemoryError
 from core.events import Counts
 from core.lab.paper_figure import HUMAN_EVAL
 from core.lab.sweep_events import (
@@ -241,3 +242,15 @@ def test_the_figure_is_taken_along_as_picture_drawing_and_numbers(
     said = [banner.sentence.text() for banner in window.lab.banners.banners()]
     assert "Cannot write figure.png; choose another folder." in said
     assert "Cannot write '.gif'; choose .png, .svg, .csv." in said
+
+
+def test_a_figure_that_cannot_begin_does_not_speak_of_turns(
+    qtbot, application, window, panel, session
+):
+    session.load_error = DeviceMemoryError("It needs 9 GB and 2 GB are free.")
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.start.click()
+    assert panel.strip.outcome.text().startswith("The sweep could not begin")
+    said = [banner.sentence.text() for banner in window.lab.banners.banners()]
+    assert said == ["It needs 9 GB and 2 GB are free."]
+    assert not panel.save.isEnabled()
