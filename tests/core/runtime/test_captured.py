@@ -11,6 +11,7 @@ import gc
 
 import pytest
 import torch
+from tape import TapeRecorder, is_frozen
 from tiny_models import CONFIGS, VOCABULARY, reference_logits, tiny
 
 from core.errors import DeviceMemoryError
@@ -74,6 +75,27 @@ def test_padded_steps_give_the_logits_of_the_full_forward(family):
             runner.prefill(IDS[runner.length : context])
             got = runner.step(IDS[context : context + rows])
             torch.testing.assert_close(got, wanted[context : context + rows], **CLOSE)
+
+
+def test_a_tape_is_as_frozen_as_a_graph():
+    assert is_frozen()
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_a_recorded_step_depends_on_its_buffers_alone(family):
+    """A tape repeats what was recorded at the start, whatever the length is by now."""
+    module, tape = tiny(family), TapeRecorder()
+    wanted = reference_logits(module, IDS[:60])[:, :KNOWN]
+    facts, calling, shapes = parts(module)
+    if module._can_set_attn_implementation():
+        module.set_attn_implementation(static_attention.NAME)
+    runner = CapturedModel(module, facts, calling, shapes, tape, 32).new_runner(60)
+    for context, rows in ((0, 1), (1, 2), (3, 3), (30, 5), (38, 9), (43, 17)):
+        runner.prefill(IDS[runner.length : context])
+        got = runner.step(IDS[context : context + rows])
+        torch.testing.assert_close(got, wanted[context : context + rows], **CLOSE)
+        runner.truncate(context + rows - rows // 2)
+    assert tape.replays == 6
 
 
 @pytest.mark.parametrize("family", CONFIGS)
