@@ -140,6 +140,7 @@ class PairDoctorPanel(QFrame):
 
     def _configure(self) -> None:
         self._busy = False
+        self.badge.show_word("", "accepted")
         self.probe.setProperty("primary", True)
         self.look.setAccessibleDescription("Judge every checkpoint by its files.")
         self.probe.setAccessibleDescription(INTRODUCTION)

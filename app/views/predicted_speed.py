@@ -16,7 +16,7 @@ from app.views.plot_source import Table
 from core.config import MAX_LOOKAHEAD, DecodingConfig
 from core.events import Event, Lane, RoundFinished, RunStarted, StepCosts
 from core.lab.advice import advise
-from core.lab.cost_model import Prediction, best, by_place, curve
+from core.lab.cost_model import Prediction, at_context, best, by_place, curve
 
 EVERY = 2  # a number under every second K: 17 of them would touch
 
@@ -48,7 +48,7 @@ class PredictedSpeed:
     def _forget(self) -> None:
         self._costs: StepCosts | None = None
         self._settings = DecodingConfig()
-        self._now = 0
+        self._now = self._prompt = self._context = 0
 
     def on_event(self, event: Event) -> bool:
         """Take in an event of the speculative lane."""
@@ -56,9 +56,11 @@ class PredictedSpeed:
         if changed and isinstance(event, RunStarted):
             self._costs, self._settings = event.costs, event.settings
             self._now = event.settings.lookahead
+            self._prompt = self._context = len(event.prompt)
         elif changed and isinstance(event, RoundFinished):
             chosen = event.auto_lookahead
             self._settings = event.settings
+            self._context = self._prompt + event.position
             self._now = event.settings.lookahead if chosen is None else chosen
         return changed
 
@@ -82,7 +84,8 @@ class PredictedSpeed:
         )
         if self._costs is None or acceptance is None:
             return ()
-        return curve(self._costs, acceptance, greedy=self._greedy)
+        costs = at_context(self._costs, self._context)
+        return curve(costs, acceptance, greedy=self._greedy)
 
     @property
     def _greedy(self) -> bool:
