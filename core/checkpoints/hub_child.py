@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -56,6 +57,7 @@ def serve(
     work: Callable[..., Any], pipe: Connection, arguments: tuple[Any, ...]
 ) -> None:
     """Run ``work(line, *arguments)`` and send what it returns or raises."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # where masks are not inherited
     end_with_parent()
     line = Line(pipe)
     try:

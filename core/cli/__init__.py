@@ -58,13 +58,15 @@ def _run(argv: Sequence[str] | None) -> int:
     options = command.parser(arguments[0]).parse_args(arguments[1:])
     try:
         refuse_at_once(options)
-        return command.main(options)
+        code = command.main(options)
     except CoreError as error:
         print(f"draftrace: {error.sentence}", file=sys.stderr)
         return BAD_INPUT
     except KeyboardInterrupt:
+        code = CANCELLED
+    if code == CANCELLED:
         print("draftrace: cancelled.", file=sys.stderr)
-        return CANCELLED
+    return code
 
 
 def _drop_output() -> None:

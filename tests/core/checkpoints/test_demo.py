@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import signal
 import sys
 import zipfile
 from collections import namedtuple
@@ -214,6 +215,20 @@ def test_child_is_ended_when_cancelled(tmp_path, monkeypatch):
     _child(monkeypatch, "import time; time.sleep(600)")
     with pytest.raises(Cancelled):
         demo_download.download_wheel("x==1", tmp_path, 100, Work(should_stop=_soon()))
+
+
+def test_child_does_not_hear_the_terminals_ctrl_c(tmp_path, monkeypatch):
+    """Its parent does, and ends it; pip would end first and be taken for a failure."""
+    _child(
+        monkeypatch,
+        "import signal, sys\n"
+        "blocked = signal.pthread_sigmask(signal.SIG_BLOCK, ())\n"
+        "with open(f'{sys.argv[1]}/a.whl', 'w') as f:\n"
+        "    f.write(str(signal.SIGINT in blocked))",
+    )
+    found = demo_download.download_wheel("x==1", tmp_path, 100, Work())
+    assert found.read_text() == "True"
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def _soon():

@@ -18,6 +18,7 @@ import pytest
 from hub_stand_in import COMMIT, INFO, Fault, blob_name, serving
 from tiny_checkpoints import check_sentence
 
+import resources
 from core.checkpoints import hub
 from core.checkpoints.hub_cache import hub_cache_folder
 from core.checkpoints.inspection import inspect_checkpoint
@@ -139,20 +140,29 @@ TABLE = {
 }
 
 
+FETCHED = "*nothing: it is fetched*"
+PAGE = "help/any-checkpoint.md"
+
+
 @pytest.mark.parametrize("case", TABLE)
 def test_fault_table(server, case):
+    """The row that it prints is the row of the help page."""
     faults, words, state = TABLE[case]
     for name, queue in faults.items():
         server.faults[name].extend(queue)
+    said = FETCHED
     if words:
         with pytest.raises(ModelLoadError) as caught:
             _fetch()
-        check_sentence(caught.value, "someone/tiny", *words)
+        said = check_sentence(caught.value, "someone/tiny", *words)
         assert TOKEN not in caught.value.detail
     else:
         _fetch()
         assert inspect_checkpoint("someone/tiny").problem is None
     assert _state(server) == state
+    row = f"| {case} | {said} | {state} |"
+    sys.stdout.write(f"{row}\n")
+    assert row in resources.text(PAGE)
 
 
 def test_only_what_is_needed_is_fetched_and_all_of_it_is_checked(server, files):
@@ -269,6 +279,30 @@ def test_the_program_is_killed_in_mid_download_then_goes_on(server, tmp_path):
     assert json.loads(second.stdout)["reference"] == "someone/tiny"
     assert _state(server) == "whole"
     assert server.starts(WEIGHTS) == [0, part]
+
+
+def test_ctrl_c_in_mid_download_keeps_the_part(server, tmp_path):
+    """Sent to the whole group, as a terminal does: the transfer's process, too."""
+    server.chunk, server.pause = 4096, 0.05
+    script = tmp_path / "program.py"
+    script.write_text(_PROGRAM)
+    command = [sys.executable, str(script), "get", "someone/tiny"]
+    here = {**os.environ, "PYTHONPATH": os.getcwd()}
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=here, start_new_session=True, **piped) as first:
+        _until(lambda: _arrived() > 4096)
+        os.killpg(first.pid, signal.SIGINT)
+        out, err = first.communicate(timeout=60)
+    assert (first.returncode, out) == (130, "")
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "draftrace: cancelled."
+    assert _state(server) == "part"
+    assert _arrived() > 4096
+
+
+def _arrived() -> int:
+    blobs = hub_cache_folder() / "models--someone--tiny" / "blobs"
+    return sum(p.stat().st_size for p in blobs.glob("*.draftrace.incomplete"))
 
 
 def _until(holds, seconds: float = 60) -> None:

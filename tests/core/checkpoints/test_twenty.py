@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from tiny_checkpoints import check_sentence
@@ -17,6 +18,7 @@ from twenty import (
     make_twenty,
 )
 
+import resources
 from core import cli
 from core.checkpoints import loading, weights
 from core.checkpoints.pairing import Fit
@@ -25,6 +27,7 @@ from core.control import Control
 from core.errors import CoreError, PlainOnlyError, VocabularyMismatchError
 from core.events import PairLoaded
 from core.session import Session
+from tests.core.checkpoints.twenty_table import HEAD, rows
 from tests.core.tiny_sessions import decode, load
 
 pytestmark = pytest.mark.slow
@@ -142,6 +145,16 @@ def test_every_usable_one_decodes_as_a_target(folder, name):
     session = Session()
     load(session, PairConfig(_model(folder / name)))
     assert decode(session, GREEDY).counts.emitted == GREEDY.max_new_tokens
+
+
+def test_the_help_page_shows_what_the_folder_does(folder):
+    """Verdict, sentence and a real decoding, row by row; they are printed, too."""
+    page = resources.text("help/any-checkpoint.md").splitlines()
+    start = page.index(HEAD[0])
+    made = [*HEAD, *rows(folder)]
+    sys.stdout.write("\n".join(made))
+    assert page[start : start + len(made)] == made
+    assert len(made) == len(HEAD) + len(NAMES)
 
 
 def test_a_cancelled_load_leaves_the_pair_before_usable(folder, monkeypatch):

@@ -1,0 +1,121 @@
+"""Ctrl+C ends every command with exit code 130 and one sentence; files stay whole.
+
+A terminal sends it to every process of the group, so the tests do, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core import cli
+from core.trace import read_trace
+from tests.core.tiny_sessions import checkpoint
+
+pytestmark = pytest.mark.slow
+
+LONG = ("--max-new-tokens", "450", "--ignore-eos")
+# The command, and what it says once it is in the middle of its work.
+CASES = {
+    "run": (["run", "{pair}", *LONG, "--raw", "--trace", "{out}/t.jsonl"], None),
+    "run --json": (["run", "{pair}", *LONG, "--raw", "--json"], "Timing"),
+    "race": (
+        ["race", "{pair}", *LONG, "--raw", "--repeats", "99", "--trace", "{out}/t"],
+        "Repeat 1",
+    ),
+    "sweep": (
+        ["sweep", "{pair}", "--max-new-tokens", "99", "--out", "{out}/s"],
+        "Sweeping",
+    ),
+    "verify": (["verify", "{pair}", "--raw", "--prompt", "a b a b"], "Checking"),
+    "verify --mutant all": (
+        ["verify", "{pair}", "--raw", "--prompt", "a b a b", "--mutant", "all"],
+        "Timing",
+    ),
+    "bench": (["bench", "{pair}", "--repeats", "100"], "Timing the steps"),
+    "bench --random": (["bench", "--random", "4m", "4m"], "Making random"),
+    "distill": (
+        ["distill", "{target}", "--out", "{out}/d", "--device", "cpu"],
+        "Collecting",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory) -> list[str]:
+    root = tmp_path_factory.mktemp("pair")
+    longer = {"max_position_embeddings": 2048}  # the library's longest prompts fit
+    target = checkpoint(root / "target", **longer)
+    draft = checkpoint(root / "draft", layers=1, hidden_size=16, seed=1, **longer)
+    return ["--target", str(target), "--draft", str(draft), "--device", "cpu"]
+
+
+def start(words: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "core.cli", *words],
+        env={**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    )
+
+
+def interrupt(program: subprocess.Popen[str], marker: str | None) -> tuple[str, str]:
+    """Press Ctrl+C once it has said ``marker`` (None: its first output)."""
+    said = ""
+    assert program.stdout
+    assert program.stderr
+    if marker is None:
+        said = program.stdout.read(1)
+        os.killpg(program.pid, signal.SIGINT)
+        out, err = program.communicate(timeout=120)
+        return said + out, err
+    while marker not in said:
+        line = program.stderr.readline()
+        assert line, said
+        said += line
+    os.killpg(program.pid, signal.SIGINT)
+    out, err = program.communicate(timeout=120)
+    return out, said + err
+
+
+def words_of(command: list[str], pair: list[str], out: Path) -> list[str]:
+    words: list[str] = []
+    for word in command:
+        words += pair if word == "{pair}" else [word.format(target=pair[1], out=out)]
+    return words
+
+
+@pytest.mark.parametrize(("command", "marker"), CASES.values(), ids=CASES)
+def test_ctrl_c_ends_a_command_with_one_sentence(command, marker, pair, tmp_path):
+    with start(words_of(command, pair, tmp_path)) as program:
+        try:
+            out, err = interrupt(program, marker)
+        finally:
+            program.kill()
+    assert program.returncode == cli.CANCELLED, err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1] == "draftrace: cancelled."
+    assert err.count("cancelled.") == 1
+    if "--json" in command and out:
+        assert json.loads(out)["stop_reason"] == "cancelled"
+    check_files(tmp_path)
+
+
+def check_files(folder: Path) -> None:
+    """Whatever was written can be read, or gone on with."""
+    for name in ("t.jsonl", "t"):
+        if (folder / name).is_file():
+            assert read_trace(folder / name).events
+    if (folder / "s").is_file():
+        assert [json.loads(line) for line in (folder / "s").read_text().splitlines()]
+    if (folder / "d").is_dir():
+        assert json.loads((folder / "d" / "work" / "begun.json").read_text())
