@@ -29,7 +29,7 @@ def reads_per_round(device: str, play: Callable[[], int]) -> float | None:
     with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as seen:
         rounds = play()
         torch.cuda.synchronize(device)
-    reads = count_reads(event.name for event in seen.events())
+    reads = count_reads(event.name for event in seen.events() or ())
     return reads / rounds if rounds else None
 
 

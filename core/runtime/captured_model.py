@@ -204,7 +204,7 @@ def capture(
         on_fraction: told how much is recorded, 0 to 1.
         recorder: records the steps; None for the one that suits the device.
     """
-    own = module.config._attn_implementation
+    own = module.config._attn_implementation or "eager"
     ours = module._can_set_attn_implementation()
     reason = ""
     for attention in (static_attention.NAME, own) if ours else (own,):

@@ -132,7 +132,9 @@ class Slot:
 
 def _head_rows(module: PreTrainedModel, calling: Calling) -> int:
     """Return the logits of a row; a draft's head may be sliced."""
-    return min(calling.head_rows, module.get_output_embeddings().weight.shape[0])
+    head = module.get_output_embeddings()
+    assert head is not None
+    return min(calling.head_rows, head.weight.shape[0])
 
 
 def _windows(module: PreTrainedModel, calling: Calling) -> dict[str, int | None]:
