@@ -94,7 +94,8 @@ class RuleLawsView(QWidget):
             self.table.setItem(row, column, item)
         keeps = "accepted" if law.lossless else "error"
         self.table.setCellWidget(row, 2, meter_cell(law.acceptance, keeps))
-        self.table.setCellWidget(row, 4, meter_cell(law.distance, "error"))
+        away = 0.0 if same else law.distance  # a rounding error would leave a red dot
+        self.table.setCellWidget(row, 4, meter_cell(away, "error"))
 
     def _place(self) -> None:
         title, row = QLabel("Whose text comes out?"), row_in(spacing=12)

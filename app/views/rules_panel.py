@@ -58,6 +58,7 @@ class RulesPanel(QScrollArea):
         self.table.currentCellChanged.connect(self._on_row_chosen)
         notifier().changed.connect(self._on_theme_changed)
         self._fit()
+        self.table.hide()
 
     def on_finding(self, finding: Finding) -> str:
         """Take in what was summed; return words for the status line."""
@@ -83,6 +84,7 @@ class RulesPanel(QScrollArea):
         self.table.setRowCount(len(self._figures))
         for row, rule in enumerate(self._figures):
             self._show_rule(row, rule)
+        self.table.setVisible(bool(self._figures))  # no headings without rows
         few = f" {FEW}" if places < FEWEST_PLACES else ""
         judged = f"{count(places, 'place')} judged in the last run.{few}"
         self.note.setText(judged if places else NO_RUN)
