@@ -37,7 +37,8 @@ def parser(name: str) -> argparse.ArgumentParser:
         "--random",
         nargs=2,
         metavar=("TARGET", "DRAFT"),
-        help="shapes with random weights in place of a pair, such as 8b 1b",
+        help="shapes with random weights in place of a pair, such as 8b 1b; "
+        "with --device cuda not run by anybody yet",
     )
     made.add_argument("--repeats", type=int, default=5, help="counted repeats (1-100)")
     made.add_argument("--json", action="store_true", help="print one JSON object")
