@@ -54,7 +54,7 @@ class TrainingSettings:
     warm_up: float = 0.03
     weight_decay: float = 0.02
     dropped: float = 0.1
-    variation: float = 0.5
+    variation: float = 0.8
     seconds: float | None = None
     judge_every: int = 250
     patience: int = 20
