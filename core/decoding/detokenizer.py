@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 _BROKEN = "\ufffd"
 _CONTEXT = 8  # tokens decoded again for context
@@ -19,7 +21,7 @@ class Detokenizer:
     """
 
     def __init__(self, tokenizer: Any, prompt_ids: list[int]) -> None:
-        self._tokenizer = tokenizer
+        self._decode = decoder_of(tokenizer)
         self._ids = self._context(prompt_ids)
         self._shown = _without_tail(self._decode(self._ids))
         self._waiting = 0
@@ -60,10 +62,20 @@ class Detokenizer:
                 return list(ids[-size:])
         return list(ids[-_LONGEST_CONTEXT:])
 
-    def _decode(self, ids: list[int]) -> str:
-        return self._tokenizer.decode(
-            ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
+
+def decoder_of(tokenizer: Any) -> Callable[[list[int]], str]:
+    """Return what turns ids into text, special tokens included and nothing tidied up.
+
+    That of transformers first looks through the ids for arrays, which takes longer
+    than decoding them; where nothing overrides it, the library under it is asked.
+    """
+    inside = getattr(getattr(tokenizer, "_decode", None), "__module__", "")
+    if inside.startswith("transformers.tokenization_utils_t"):
+        backend = tokenizer.backend_tokenizer
+        return lambda ids: backend.decode(ids, skip_special_tokens=False)
+    return lambda ids: tokenizer.decode(
+        ids, skip_special_tokens=False, clean_up_tokenization_spaces=False
+    )
 
 
 def _without_tail(text: str) -> str:
@@ -73,17 +85,25 @@ def _without_tail(text: str) -> str:
 
 
 def _common_length(before: str, after: str) -> int:
+    if after.startswith(before):
+        return len(before)
     pairs = enumerate(zip(before, after, strict=False))
     shorter = min(len(before), len(after))
     return next((i for i, (a, b) in pairs if a != b), shorter)
 
 
+_KNOWN: WeakKeyDictionary[Any, dict[int, str]] = WeakKeyDictionary()
+
+
 class TokenLabels:
-    """Short names of single tokens for tables and tooltips, remembered."""
+    """Short names of single tokens for tables and tooltips.
+
+    They are remembered for as long as the tokenizer lives, from run to run.
+    """
 
     def __init__(self, tokenizer: Any) -> None:
-        self._tokenizer = tokenizer
-        self._labels: dict[int, str] = {}
+        self._tokenizer, self._decode = tokenizer, decoder_of(tokenizer)
+        self._labels = _KNOWN.setdefault(tokenizer, {})
 
     def __call__(self, token_id: int) -> str:
         """Return the token's text, or its tokenizer name where it is no character."""
@@ -93,9 +113,7 @@ class TokenLabels:
         return label
 
     def _name(self, token_id: int) -> str:
-        text = self._tokenizer.decode(
-            [token_id], skip_special_tokens=False, clean_up_tokenization_spaces=False
-        )
+        text = self._decode([token_id])
         if text and _BROKEN not in text:
             return text
         token = self._tokenizer.convert_ids_to_tokens(token_id)

@@ -27,7 +27,7 @@ from core.decoding.speculative import (
 )
 from core.drafters.device_draft import DeviceProposal
 from core.drafters.draft_model import DraftModel
-from core.drafters.protocol import Proposal
+from core.drafters.protocol import Proposal, ProposedRows
 from core.runtime.clock import Laps
 from core.sampling import acceptance, distributions, on_device
 from core.sampling.draws import Choice
@@ -113,7 +113,13 @@ def propose(
     found = drafter.propose(prefix, lookahead, settings, draws.on_host)
     ids = on_device.send(list(found.ids), device) if found.ids else none
     rows = (found.distributions, found.scores)
-    return DeviceProposal(ids, *(r if r is None else r.to(device) for r in rows))
+    return DeviceProposal(ids, *(_whole(r, device) for r in rows))
+
+
+def _whole(rows: ProposedRows | Tensor | None, device: torch.device) -> Tensor | None:
+    if rows is None or isinstance(rows, Tensor):
+        return None if rows is None else rows.to(device)
+    return rows.whole(device)
 
 
 def _is_on(drafter: DraftModel, device: torch.device) -> bool:

@@ -117,7 +117,7 @@ class LaneRun:
         should_stop: Callable[[], bool],
     ) -> None:
         self._plan, self._wish, self._should_stop = plan, settings, should_stop
-        self._settings = plan.settings
+        self._settings = self._wished = plan.settings
         self._clock = Clock(plan.target.facts.device)
         self._draws = KeyedDraws(plan.settings.seed)
         self._labels = TokenLabels(plan.tokenizer)
@@ -221,7 +221,9 @@ class LaneRun:
         """Take over changed settings; say once when the draft's context is full."""
         run_id, lane = self._plan.run_id, self._plan.lane
         position = self._sequence.prefix.position
-        before, after = self._settings, self._settings.with_live(self._wish())
+        before, wish = self._settings, self._wish()
+        after = before if wish is self._wished else before.with_live(wish)
+        self._wished = wish
         if after != before:
             self._settings = after
             self._mixed |= position > 0

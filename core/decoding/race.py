@@ -140,13 +140,17 @@ class Race:
         if plan.lane is Lane.PLAIN:
             return lambda: plan.settings
 
+        held = plan.settings
+
         def settings() -> DecodingConfig:
+            nonlocal held
             live = self._control.settings()
-            return dataclasses.replace(
-                plan.settings,
-                lookahead=live.lookahead,
-                auto_lookahead=live.auto_lookahead,
-            )
+            wish = (live.lookahead, live.auto_lookahead)
+            if wish != (held.lookahead, held.auto_lookahead):
+                held = dataclasses.replace(
+                    held, lookahead=wish[0], auto_lookahead=wish[1]
+                )
+            return held
 
         return settings
 

@@ -12,7 +12,7 @@ from core.config import DecodingConfig
 from core.decoding.speculative import Judgement, Round
 from core.events import Candidate, Counts, Origin, Place, TokenOutcome, Verdict
 from core.sampling import acceptance, summaries
-from core.sampling.distributions import fit_width
+from core.sampling.distributions import fit_width, softmax
 from core.sampling.streams import Purpose, stream_key
 
 Label = Callable[[int], str]
@@ -83,7 +83,7 @@ class Recorder:
             token_id=token_id,
             text=self._label(token_id),
             verdict=Verdict.DISCARDED,
-            draft_probability=float(played.judgement.draft[place, token_id]),
+            draft_probability=float(played.judgement.draft[place][token_id]),
         )
 
     def _judged(
@@ -93,17 +93,17 @@ class Recorder:
         draft, target = judgement.draft[place], judgement.target[place]  # [V], [V]
         key = stream_key(settings.seed, Purpose.TARGET, position + place)
         overlap, product, agrees = summaries.compare(draft, target, key)
-        chances = draft[token_id], target[token_id]
+        chances = float(draft[token_id]), float(target[token_id])
         accepted = place < played.accepted
         return Place(
             index=place + 1,
             token_id=token_id,
             text=self._label(token_id),
             verdict=Verdict.ACCEPTED if accepted else Verdict.REFUSED,
-            draft_probability=float(chances[0]),
-            target_probability=float(chances[1]),
+            draft_probability=chances[0],
+            target_probability=chances[1],
             uniform=judgement.uniforms[place] if judgement.uniforms else None,
-            acceptance_probability=float(acceptance.acceptance_probability(*chances)),
+            acceptance_probability=acceptance.acceptance_probability(*chances),
             overlap=overlap,
             product=product,
             shared_noise_agrees=agrees,
@@ -123,8 +123,8 @@ class Recorder:
         judgement, scores = played.judgement, played.proposal.scores
         draft, target = judgement.draft[place], judgement.target[place]  # [V], [V]
         if settings.temperature == 0:
-            target = judgement.scores[place].softmax(-1)
-            draft = draft if scores is None else scores[place].softmax(-1)
+            target = softmax(judgement.scores[place])
+            draft = draft if scores is None else softmax(scores[place])
             draft = fit_width(draft.to(target.device), target.shape[-1])
         residual = acceptance.residual_distribution(draft, target)
         return {
@@ -157,7 +157,7 @@ class Recorder:
             token_id=token_id,
             text=played.pieces[index],
             origin=self._origin(played, index, place),
-            target_probability=float(played.judgement.target[index, token_id]),
+            target_probability=float(played.judgement.target[index][token_id]),
             draft_probability=place.draft_probability if place else None,
             acceptance_probability=place.acceptance_probability if place else None,
             place=place.index if place else None,
@@ -175,7 +175,7 @@ class Recorder:
         self, played: Round, index: int, settings: DecodingConfig
     ) -> tuple[Candidate, ...]:
         if settings.temperature == 0:
-            return self._top(played.judgement.scores[index].softmax(-1))
+            return self._top(softmax(played.judgement.scores[index]))
         return self._top(played.judgement.target[index])
 
     def _margin(
@@ -186,12 +186,15 @@ class Recorder:
         Logits at temperature 0, log-probability plus noise where the target's own
         stream chose. Under the maximal rule an accepted or resampled token has none.
         """
+        greedy = settings.temperature == 0
+        gap = None if greedy else self._noise_margin(played, index)
+        if not greedy and gap is None:
+            return None, False
         (_, best), *others = summaries.largest(played.judgement.scores[index], 2)
         tolerance = summaries.near_tie_tolerance(best, self._dtype)
-        if settings.temperature == 0:
+        if greedy:
             gap = best - others[0][1] if others else None
         else:
-            gap = self._noise_margin(played, index)
             tolerance /= settings.temperature
         if gap is None or gap == float("inf"):
             return None, False

@@ -20,6 +20,7 @@ from core.decoding.ending import Ending
 from core.drafters.protocol import Drafter, Prefix, Proposal
 from core.runtime.runner import Runner
 from core.sampling import acceptance, distributions
+from core.sampling.block_rows import CertainRows, LazyRows, WarpedRows, chances
 from core.sampling.draws import Choice, Draws
 from core.sampling.streams import Purpose
 
@@ -78,8 +79,8 @@ class Judgement:
 
     Attributes:
         draft: [K, V] distributions that the proposals were drawn from.
-        scores: [K + 1, V] target logits after penalties.
-        target: [K + 1, V] target distributions.
+        scores: [K + 1, V] target logits after penalties, valid until the next step.
+        target: [K + 1, V] target distributions, made when they are looked at.
         survivors: proposals before the first refusal.
         uniforms: u of each judged place; empty where none was drawn.
         choices: the target's own choice at each judged place (temperature 0 and
@@ -87,9 +88,9 @@ class Judgement:
         last: the token after the survivors, where it was drawn with the rule.
     """
 
-    draft: Tensor
+    draft: Tensor | LazyRows
     scores: Tensor
-    target: Tensor
+    target: Tensor | LazyRows
     survivors: int
     uniforms: tuple[float, ...]
     choices: tuple[Choice, ...]
@@ -146,8 +147,8 @@ def judge(
 ) -> Judgement:
     """Decide how many proposals stand, by the rule that the settings ask for."""
     scores = _penalised(sequence, proposal, logits, settings)  # [K + 1, V]
-    target = distributions.warp(scores, settings)  # [K + 1, V]
-    draft = draft_distributions(proposal, target)  # [K, V]
+    target = WarpedRows(scores, settings, sequence.target_name)  # [K + 1, V]
+    draft = draft_distributions(proposal, scores)  # [K, V]
     position = sequence.prefix.position
     if compares_choices(settings):
         choices = _target_choices(proposal, target, position, draws)
@@ -155,11 +156,8 @@ def judge(
             c.token_id == i for c, i in zip(choices, proposal.ids, strict=False)
         )
         return Judgement(draft, scores, target, survivors, (), choices)
-    ids = torch.tensor(proposal.ids, dtype=torch.long, device=target.device)[:, None]
     survivors, uniforms = draws.survivors(
-        position,
-        draft.gather(-1, ids)[:, 0].tolist(),
-        target[:-1].gather(-1, ids)[:, 0].tolist(),
+        position, chances(draft, proposal.ids), chances(target, proposal.ids)
     )
     return Judgement(draft, scores, target, survivors, uniforms, ())
 
@@ -168,7 +166,6 @@ def _penalised(
     sequence: Sequence, proposal: Proposal, logits: Tensor, settings: DecodingConfig
 ) -> Tensor:
     """Apply penalties, each row with its own history: [K + 1, V]."""
-    distributions.require_numbers(logits, sequence.target_name)
     if not distributions.has_penalties(settings):
         return logits
     history = [*sequence.ids, *proposal.ids]
@@ -180,18 +177,19 @@ def _penalised(
     return torch.stack(rows)
 
 
-def draft_distributions(proposal: Proposal, target: Tensor) -> Tensor:
-    """Return [K, V] rows as wide as the target's; certain proposals become one-hot."""
-    vocabulary = target.shape[-1]
-    if proposal.distributions is not None:
-        rows = proposal.distributions.to(target.device, target.dtype)
-        return distributions.fit_width(rows, vocabulary)
-    ids = torch.tensor(proposal.ids, dtype=torch.long, device=target.device)
-    return distributions.one_hot(ids, vocabulary, target.dtype)
+def draft_distributions(proposal: Proposal, scores: Tensor) -> Tensor | LazyRows:
+    """Return [K, V] rows like the target's; certain proposals become one-hot."""
+    if proposal.distributions is None:
+        return CertainRows(proposal.ids, scores)
+    rows = proposal.distributions
+    rows = rows.to(scores) if isinstance(rows, Tensor) else rows.like(scores)
+    if isinstance(rows, Tensor):
+        return distributions.fit_width(rows, scores.shape[-1])
+    return rows
 
 
 def _target_choices(
-    proposal: Proposal, target: Tensor, position: int, draws: Draws
+    proposal: Proposal, target: Tensor | LazyRows, position: int, draws: Draws
 ) -> tuple[Choice, ...]:
     """Let the target choose place by place until it differs from the proposal."""
     choices: list[Choice] = []

@@ -11,14 +11,14 @@ from torch import Tensor
 from core.config import Coupling, DecodingConfig
 from core.drafters.device_draft import DeviceDraft
 from core.drafters.kept_ids import KeptIds
+from core.drafters.kept_rows import KeptRows
 from core.drafters.protocol import Prefix, Proposal
 from core.events import ModelFacts
 from core.runtime.runner import Model
 from core.sampling.distributions import (
     has_penalties,
     penalise,
-    require_numbers,
-    warp,
+    warp_numbers,
 )
 from core.sampling.draws import Draws
 from core.sampling.streams import Purpose
@@ -28,6 +28,8 @@ _STEP_LIMIT = 16  # a longer gap is caught up with as a prefill
 
 class DraftModel:
     """Draws each proposal from its own distribution, given the ones before it.
+
+    A proposal is valid until the next one: its rows are written over.
 
     Args:
         model: the draft's weights.
@@ -50,6 +52,8 @@ class DraftModel:
         self._kept = None
         if head_ids is not None:
             self._kept = KeptIds(head_ids, self._vocabulary, model.facts.device)
+        self._laws = KeptRows(self._vocabulary, 0.0, self._kept)
+        self._scores = KeptRows(self._vocabulary, -torch.inf, self._kept)
         self._width = self._kept.count if self._kept else self._vocabulary
         self._runner = model.new_runner(min(capacity, model.facts.context_length))
 
@@ -99,18 +103,20 @@ class DraftModel:
         if lookahead == 0:
             return Proposal()
         purpose = _purpose(settings)
-        ids, scores, rows = list(prefix.ids), [], []
+        ids, start = list(prefix.ids), len(prefix.ids)
         logits = self._catch_up(prefix.ids)
+        self._laws.clear()
+        self._scores.clear()
         for place in range(lookahead):
             if place:
                 logits = self._step(ids[-1:])
             # The runner writes over its logits, so what is kept must be a copy.
             row = self._penalised(logits, ids, prefix, settings).clone()
-            scores.append(require_numbers(row, self.facts.name))  # [V] or [kept]
-            rows.append(warp(row, settings))  # [V] or [kept]
-            position = prefix.position + place
-            ids.append(self._draw(rows[-1], purpose, position, draws))
-        return self._proposal(ids[len(prefix.ids) :], rows, scores)
+            law = warp_numbers(row, settings, self.facts.name)  # [V] or [kept]
+            self._scores.append(row)
+            self._laws.append(law)
+            ids.append(self._draw(place, law, purpose, prefix.position + place, draws))
+        return Proposal(tuple(ids[start:]), self._laws, self._scores)
 
     def _penalised(
         self, logits: Tensor, ids: list[int], prefix: Prefix, settings: DecodingConfig
@@ -121,23 +127,13 @@ class DraftModel:
         return self._kept.pick(penalise(wide, ids, prefix.prompt_length, settings))
 
     def _draw(
-        self, weights: Tensor, purpose: Purpose, position: int, draws: Draws
+        self, place: int, law: Tensor, purpose: Purpose, position: int, draws: Draws
     ) -> int:
         if self._kept is None:
-            return draws.choose(purpose, position, weights).token_id
+            return draws.choose(purpose, position, law).token_id
         if purpose is Purpose.TARGET:  # noise shared with the target goes by token id
-            wide = self._kept.spread(weights, 0.0)
-            return draws.choose(purpose, position, wide).token_id
-        return self._kept.ids[draws.choose(purpose, position, weights).token_id]
-
-    def _proposal(
-        self, ids: list[int], rows: list[Tensor], scores: list[Tensor]
-    ) -> Proposal:
-        drawn_from, behind = torch.stack(rows), torch.stack(scores)  # [K, V or kept]
-        if self._kept is not None:
-            drawn_from = self._kept.spread(drawn_from, 0.0)
-            behind = self._kept.spread(behind, -torch.inf)
-        return Proposal(tuple(ids), drawn_from, behind)
+            return draws.choose(purpose, position, self._laws[place]).token_id
+        return self._kept.ids[draws.choose(purpose, position, law).token_id]
 
     def _catch_up(self, committed: Sequence[int]) -> Tensor:
         """Feed what the cache misses and return the logits after the last token: [V].

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from core.sampling import kernels
 from core.sampling.distributions import spread
 
 
@@ -29,11 +30,24 @@ class KeptIds:
         self.ids = tuple(i for i in ids if i < vocabulary)
         self.count = len(self.ids)
         self._vocabulary = vocabulary
+        self._place = {token_id: n for n, token_id in enumerate(self.ids)}
         self._places = torch.tensor(self.ids, dtype=torch.long, device=device)
 
     def spread(self, rows: Tensor, rest: float) -> Tensor:
         """Return [..., V] rows of [..., count] ones, ``rest`` where no id was kept."""
         return spread(rows, self._places, self._vocabulary, rest)
+
+    def place(self, token_id: int) -> int:
+        """Return where a kept id stands in a row."""
+        return self._place[token_id]
+
+    def write(self, row: Tensor, out: Tensor) -> None:
+        """Put the kept ids' ``row`` [count] into theirs of ``out`` [V]."""
+        if kernels.serve(row, out):
+            places = self._places.numpy()
+            kernels.rows.scatter(row.numpy(), places, out.numpy())
+        else:
+            out[self._places] = row
 
     def pick(self, rows: Tensor) -> Tensor:
         """Return the kept ids' [..., count] of [..., V] rows."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import torch
 from torch import Tensor
 
 from core.config import DecodingConfig
@@ -31,9 +32,35 @@ class Prefix:
         return len(self.ids) - self.prompt_length
 
 
+class ProposedRows(Protocol):
+    """[K, V] rows, one for each proposal."""
+
+    def __len__(self) -> int:
+        """Return K."""
+        ...
+
+    def __getitem__(self, place: int, /) -> Tensor:
+        """Return the [V] row of one place."""
+        ...
+
+    def at(self, ids: Sequence[int]) -> Sequence[float]:
+        """Return the number of proposal ``ids[i]`` in row i."""
+        ...
+
+    def like(self, other: Tensor) -> ProposedRows | Tensor:
+        """Return the rows on the device, of the dtype and the width of ``other``."""
+        ...
+
+    def whole(self, device: torch.device) -> Tensor:
+        """Return the [K, V] rows on ``device``."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """Proposed tokens and the distribution that each was drawn from.
+
+    Its rows are valid until the same drafter proposes again.
 
     Attributes:
         ids: K token ids, K may be 0.
@@ -44,8 +71,8 @@ class Proposal:
     """
 
     ids: tuple[int, ...] = ()
-    distributions: Tensor | None = None
-    scores: Tensor | None = None
+    distributions: ProposedRows | Tensor | None = None
+    scores: ProposedRows | Tensor | None = None
 
 
 class Drafter(Protocol):

@@ -187,11 +187,12 @@ def ratio_from_unwarped_draft() -> Iterator[None]:
     """The ratio takes the draft before temperature and top-k."""
     right = speculative.draft_distributions
 
-    def wrong(proposal, target):
+    def wrong(proposal, scores):
         if proposal.scores is None:
-            return right(proposal, target)
-        rows = proposal.scores.softmax(-1).to(target.dtype)
-        return distributions.fit_width(rows, target.shape[-1])
+            return right(proposal, scores)
+        rows = torch.stack([row.softmax(-1) for row in proposal.scores])
+        rows = rows.to(scores.dtype)
+        return distributions.fit_width(rows, scores.shape[-1])
 
     with _replaced(speculative, "draft_distributions", wrong):
         yield

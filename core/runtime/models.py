@@ -22,6 +22,7 @@ from core.runtime.transformers_model import (
     TransformersModel,
     TransformersRunner,
 )
+from core.sampling import kernels as sampling_kernels
 
 Progress = Callable[[str, float | None], None]
 
@@ -95,6 +96,7 @@ def _rewindable(
     model: Model = eager
     if _kernels_can_run(hf_model):
         progress("Preparing the kernels", None)
+        sampling_kernels.prepare()
         model = _with_kernels(hf_model, facts, calling, shapes, logits)
     elif _is_on_cuda(facts):
         model = capture(

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from core.errors import VocabularyMismatchError
+from core.sampling import kernels
 
 
 def accepts(uniform: Tensor, draft: Tensor, target: Tensor) -> Tensor:
@@ -29,19 +30,19 @@ def accepts(uniform: Tensor, draft: Tensor, target: Tensor) -> Tensor:
     return uniform * draft < target
 
 
-def acceptance_probability(draft: Tensor, target: Tensor) -> Tensor:
-    """Return min(1, target / draft) of proposed tokens.
+def acceptance_probability(draft: float, target: float) -> float:
+    """Return min(1, target / draft) of a proposed token.
 
     Args:
-        draft: [...] draft probability of each proposed token.
-        target: [...] target probability of each proposed token.
+        draft: draft probability of the token.
+        target: target probability of the token.
 
     Returns:
-        [...] probabilities; where draft is 0 it is 1 if the target can emit it, else 0.
+        A probability; where draft is 0 it is 1 if the target can emit it, else 0.
     """
-    certain = target >= draft
-    ratio = target / torch.where(certain, torch.ones_like(draft), draft)
-    return torch.where(certain, (target > 0).to(target.dtype), ratio)
+    if target >= draft:
+        return float(target > 0)
+    return target / draft
 
 
 def residual_distribution(draft: Tensor, target: Tensor) -> Tensor:
@@ -62,6 +63,10 @@ def residual_distribution(draft: Tensor, target: Tensor) -> Tensor:
             f"Draft and target rows have {draft.shape[-1]} and {target.shape[-1]} ids; "
             "cut both to the tokenizer's vocabulary first."
         )
+    if kernels.serve(draft, target) and target.dim() == 1:
+        weights = torch.empty(target.shape)  # [V]
+        kernels.rows.residual(draft.numpy(), target.numpy(), weights.numpy())
+        return weights
     positive = (target - draft).clamp(min=0)  # [..., V]
     mass = positive.sum(-1, keepdim=True)  # [..., 1]
     return torch.where(

@@ -7,8 +7,9 @@ top-k, top-p, min-p. Probabilities are float32, or float64 when the logits are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -16,6 +17,7 @@ from core.config import DecodingConfig
 from core.errors import NumericalError
 from core.sampling import kernels
 
+_TINY = torch.finfo(torch.float32).tiny
 _NUCLEUS_GUESS = 256  # most nuclei are smaller; a full sort costs many times more
 
 
@@ -26,13 +28,26 @@ def require_numbers(scores: Tensor, model: str) -> Tensor:
         NumericalError: if a row is NaN or infinite, which a model in a too narrow
             dtype can produce.
     """
-    if bool(torch.isfinite(scores.amax(-1)).all()):
+    if _are_numbers(scores):
         return scores
     raise NumericalError(
         f"{model} returned scores that are not numbers (NaN or infinite); load it in "
         "float32 or choose another checkpoint.",
         model=model,
     )
+
+
+def _are_numbers(scores: Tensor) -> bool:
+    if kernels.serve(scores):
+        return all(kernels.rows.has_peak(row) for row in _rows(scores))
+    return bool(torch.isfinite(scores.amax(-1)).all())
+
+
+def _rows(scores: Tensor) -> Iterable[np.ndarray]:
+    """Return the rows of [..., V] as the kernels take them."""
+    if scores.dim() == 1:
+        return (scores.numpy(),)
+    return scores.reshape(-1, scores.shape[-1]).numpy()
 
 
 def has_penalties(settings: DecodingConfig) -> bool:
@@ -128,14 +143,10 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     """
     scores = logits if logits.dtype == torch.float64 else logits.float()
     if settings.temperature == 0:
-        return one_hot(best_token(scores), scores.shape[-1], scores.dtype)
-    # Subtracting the maximum first keeps tiny temperatures from overflowing; one that
-    # the dtype rounds to 0 would divide 0 by 0.
-    temperature = max(settings.temperature, torch.finfo(scores.dtype).tiny)
-    scores = (scores - scores.amax(-1, keepdim=True)) / temperature
+        return _favourite(scores)
     if 0 < settings.top_k < scores.shape[-1]:
         scores = _best_only(scores, settings.top_k)
-    probabilities = scores.softmax(-1)
+    probabilities = softmax(scores, settings.temperature)
     if settings.top_p < 1:
         probabilities = _nucleus(probabilities, settings.top_p)
     if settings.min_p > 0:
@@ -146,19 +157,59 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     return probabilities
 
 
+def warp_numbers(scores: Tensor, settings: DecodingConfig, model: str) -> Tensor:
+    """Return :func:`warp` of scores [..., V] that a model returned.
+
+    Raises:
+        NumericalError: if they are not numbers; see :func:`require_numbers`.
+    """
+    simple = settings.top_k == 0 and settings.top_p == 1 and settings.min_p == 0
+    if not (simple and scores.dim() == 1 and kernels.serve(scores)):
+        return warp(require_numbers(scores, model), settings)
+    law = torch.empty(scores.shape)  # [V]
+    if not _soften(scores.numpy(), settings.temperature, law.numpy()):
+        require_numbers(scores, model)
+    return law
+
+
+def _soften(row: np.ndarray, temperature: float, out: np.ndarray) -> bool:
+    """Set ``out`` [V] to the law of ``row``; return whether that is made of numbers."""
+    if temperature == 0:
+        return kernels.rows.favourite(row, out)
+    return kernels.rows.softmax(row, max(temperature, _TINY), out)
+
+
+def softmax(scores: Tensor, temperature: float = 1.0) -> Tensor:
+    """Return the distribution of ``scores`` [..., V] at a temperature above 0.
+
+    Subtracting the maximum first keeps tiny temperatures from overflowing; one that
+    the dtype rounds to 0 would divide 0 by 0.
+    """
+    if not kernels.serve(scores):
+        temperature = max(temperature, torch.finfo(scores.dtype).tiny)
+        scores = (scores - scores.amax(-1, keepdim=True)) / temperature
+        return scores.softmax(-1)
+    probabilities = torch.empty(scores.shape)
+    for row, out in zip(_rows(scores), _rows(probabilities), strict=True):
+        _soften(row, temperature, out)
+    return probabilities
+
+
+def _favourite(scores: Tensor) -> Tensor:
+    """Return [..., V] with all mass on the best score, ties to the lowest id."""
+    if kernels.serve(scores):
+        certain = torch.empty(scores.shape)
+        for row, out in zip(_rows(scores), _rows(certain), strict=True):
+            _soften(row, 0.0, out)
+        return certain
+    return one_hot(best_token(scores), scores.shape[-1], scores.dtype)
+
+
 def best_token(scores: Tensor) -> Tensor:
     """Return the arg-max of ``scores`` [..., V] as [...] ids, ties to the lowest id."""
-    if _has_kernels(scores):
-        rows = scores.reshape(-1, scores.shape[-1]).numpy()  # [..., V] to [N, V]
-        return torch.from_numpy(kernels.best(rows)).view(scores.shape[:-1])
     ids = torch.arange(scores.shape[-1], device=scores.device)  # [V]
     best = scores == scores.amax(-1, keepdim=True)  # [..., V]
     return ids.masked_fill(~best, scores.shape[-1]).amin(-1)  # [...]
-
-
-def _has_kernels(rows: Tensor) -> bool:
-    single = rows.dtype == torch.float32 and rows.device.type == "cpu"
-    return single and kernels.AVAILABLE
 
 
 def one_hot(ids: Tensor, vocabulary: int, dtype: torch.dtype) -> Tensor:
@@ -170,9 +221,9 @@ def one_hot(ids: Tensor, vocabulary: int, dtype: torch.dtype) -> Tensor:
 def _best_only(scores: Tensor, count: int) -> Tensor:
     """Return [..., V] with -inf outside the ``count`` best, ties to the lowest id."""
     last = scores.topk(count, -1).values[..., -1:]  # [..., 1]
-    if _has_kernels(scores):
+    if kernels.serve(scores):
         kept = scores.reshape(-1, scores.shape[-1]).clone()  # [N, V]
-        kernels.keep_best(kept.numpy(), last.reshape(-1).numpy(), count)
+        kernels.rows.keep_best(kept.numpy(), last.reshape(-1).numpy(), count)
         return kept.view_as(scores)
     above, tied = scores > last, scores == last
     room = count - above.sum(-1, keepdim=True)
@@ -186,9 +237,9 @@ def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
     the order in which a sort happens to leave equal values.
     """
     vocabulary = probabilities.shape[-1]
-    if _has_kernels(probabilities):
+    if kernels.serve(probabilities):
         kept = probabilities.reshape(-1, vocabulary).clone()  # [N, V]
-        kernels.keep_nucleus(kept.numpy(), mass)
+        kernels.rows.keep_nucleus(kept.numpy(), mass)
         return kept.view_as(probabilities)
     count = min(_NUCLEUS_GUESS, vocabulary)
     while True:

@@ -75,7 +75,7 @@ class KeyedDraws:
         """
         key = streams.stream_key(self._seed, purpose, position)
         if weights.device.type == "cpu" and kernels.AVAILABLE:
-            return Choice(*kernels.race(weights.numpy(), streams.signed_key(key)))
+            return Choice(*kernels.draws.race(weights.numpy(), streams.signed_key(key)))
         keys = torch.tensor(streams.signed_key(key), device=weights.device)
         best, margin = exponential_race(weights, keys)
         return Choice(int(best), float(margin))

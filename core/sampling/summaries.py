@@ -18,7 +18,7 @@ def largest(row: Tensor, count: int = kernels.TOP) -> list[tuple[int, float]]:
     """Return the ids and values of the largest of ``row`` [V], descending."""
     count = min(count, row.shape[-1])
     if row.device.type == "cpu" and kernels.AVAILABLE:
-        ids, values = kernels.largest(row.numpy(), count)
+        ids, values = kernels.rows.largest(row.numpy(), count)
         return list(zip(ids.tolist(), values.tolist(), strict=True))
     best = row.topk(count)
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
@@ -43,7 +43,7 @@ def compare(draft: Tensor, target: Tensor, key: int) -> tuple[float, float, bool
     """
     if target.device.type == "cpu" and kernels.AVAILABLE:
         rows = draft.numpy(), target.numpy()
-        return kernels.compare(*rows, streams.signed_key(key))
+        return kernels.draws.compare(*rows, streams.signed_key(key))
     overlap = torch.minimum(draft, target).double().sum()
     product = (draft.double() * target.double()).sum()
     keys = torch.tensor(streams.signed_key(key), device=target.device).expand(2)

@@ -96,7 +96,7 @@ def test_the_residual_takes_batches_row_by_row():
     whole = residual_distribution(draft, target)
     for i, j in ((0, 0), (1, 4)):
         row = residual_distribution(draft[i, j], target[i, j])
-        assert torch.equal(whole[i, j], row)
+        assert torch.allclose(whole[i, j], row, rtol=1e-6)  # a kernel, and torch
 
 
 def test_the_smallest_residual_is_still_a_distribution():

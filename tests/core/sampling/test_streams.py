@@ -98,7 +98,7 @@ def test_the_kernel_and_torch_draw_the_same_token(seed, width, dtype):
     weights[generator.integers(width)] = 0.5
     row = torch.tensor(weights, dtype=dtype)
     key = signed_key(stream_key(seed, Purpose.TARGET, 5))
-    token, margin = kernels.race(row.numpy(), key)
+    token, margin = kernels.draws.race(row.numpy(), key)
     best, torch_margin = exponential_race(row, torch.tensor(key))
     assert token == int(best)
     assert margin == pytest.approx(float(torch_margin), rel=1e-9)

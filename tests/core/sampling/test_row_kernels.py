@@ -1,0 +1,99 @@
+"""The kernels for rows of a vocabulary say what torch says, or that they cannot."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from core.config import DecodingConfig
+from core.errors import NumericalError
+from core.sampling import kernels, summaries
+from core.sampling.acceptance import residual_distribution
+from core.sampling.distributions import warp, warp_numbers
+from core.sampling.draws import exponential_race
+from core.sampling.streams import Purpose, signed_key, stream_key
+
+pytestmark = pytest.mark.skipif(not kernels.AVAILABLE, reason="numba is not installed")
+
+WIDTHS = (1, 2, 127, 128, 257, 1000, 6000)
+
+
+def _scores(width: int, seed: int = 0) -> torch.Tensor:
+    return torch.randn(width, generator=torch.Generator().manual_seed(seed)) * 4
+
+
+def _laws(width: int) -> tuple[torch.Tensor, torch.Tensor]:
+    draft, target = _scores(width, 1).softmax(-1), _scores(width, 2).softmax(-1)
+    return torch.where(draft < draft.median(), 0, draft), target
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("temperature", [0.3, 1.0, 1.7])
+def test_a_law_is_float64s_to_rounding(width, temperature):
+    row, settings = _scores(width), DecodingConfig(temperature=temperature)
+    exact = warp(row.double(), settings)
+    law = warp_numbers(row, settings, "tiny")
+    assert torch.equal(law, warp(row, settings))
+    assert torch.allclose(law.double(), exact, rtol=2e-5, atol=1e-30)
+    assert float(law.double().sum()) == pytest.approx(1, abs=1e-6)
+
+
+def test_a_banned_token_has_no_chance_at_all():
+    row = torch.tensor([0.0, -torch.inf, 3.0, -200.0])
+    law = warp_numbers(row, DecodingConfig(temperature=1.0), "tiny")
+    assert law[1] == law[3] == 0
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_favourite_is_the_first_of_the_best(width):
+    row = _scores(width).round()
+    law = warp(row, DecodingConfig())
+    assert law.sum() == 1
+    assert int(law.argmax()) == int((row == row.max()).nonzero()[0])
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+@pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
+@pytest.mark.parametrize("place", [0, 3, 299])
+def test_what_is_no_number_is_refused(temperature, wrong, place):
+    row = _scores(300)
+    row[place] = wrong
+    with pytest.raises(NumericalError, match="tiny returned"):
+        warp_numbers(row, DecodingConfig(temperature=temperature), "tiny")
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_residual_is_that_of_float64(width):
+    draft, target = _laws(width)
+    exact = residual_distribution(draft.double(), target.double())
+    assert torch.allclose(
+        residual_distribution(draft, target).double(), exact, rtol=1e-4, atol=1e-9
+    )
+    assert torch.equal(residual_distribution(target, target), target)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_largest_come_in_order_ties_to_the_lower(width, dtype):
+    row = _scores(width).round().to(dtype)
+    count = min(8, width)
+    order = np.lexsort((np.arange(width), -row.numpy()))[:count]
+    found = summaries.largest(row, count)
+    assert found == [(int(i), float(row[i])) for i in order]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_two_laws_are_compared_as_torch_does(width):
+    draft, target = _laws(width)
+    key = signed_key(stream_key(3, Purpose.TARGET, 7))
+    overlap, product, agrees = summaries.compare(draft, target, key)
+    assert overlap == pytest.approx(
+        float(torch.minimum(draft, target).double().sum()), rel=1e-9
+    )
+    assert product == pytest.approx(
+        float((draft.double() * target.double()).sum()), rel=1e-9
+    )
+    keys = torch.tensor(key).expand(2)
+    first, second = exponential_race(torch.stack([draft, target]), keys)[0].tolist()
+    assert agrees == (first == second)
