@@ -38,6 +38,7 @@ from core.lab.doctor_events import (
     advice_on,
     ranked,
 )
+from core.lab.sweep_events import GRID_KINDS
 from core.metrics import RunStatistics
 from core.prompts import Prompt, library
 from core.session import Session
@@ -148,8 +149,11 @@ class PairDoctor:
 
 
 def probe_prompts(number: int) -> tuple[Prompt, ...]:
-    """Return the first prompt of each kind, then the second ones, and so on."""
-    by_kind: dict[str, list[Prompt]] = {}
+    """Return the first prompt of each kind, then the second ones, and so on.
+
+    The kinds that sweeps take come first: they differ the most in acceptance.
+    """
+    by_kind: dict[str, list[Prompt]] = {kind: [] for kind in GRID_KINDS}
     for prompt in library():
         by_kind.setdefault(prompt.kind, []).append(prompt)
     rows = max(map(len, by_kind.values()))
