@@ -89,11 +89,11 @@ def read_card(folder: Path) -> DraftCard:
 
 
 def _card(found: dict[str, Any]) -> DraftCard:
+    data, recipe, seconds = (tuple(found[key].items()) for key in _TABLES)
+    name, target, licence, command = (str(found[key]) for key in _TEXTS)
+    expected = found["expected_acceptance"]
     return DraftCard(
-        **{key: str(found[key]) for key in _TEXTS},
-        **{key: tuple(found[key].items()) for key in _TABLES},
-        expected_acceptance=found["expected_acceptance"],
-        figures=None,
+        name, target, licence, command, data, recipe, seconds, expected, None
     )
 
 
