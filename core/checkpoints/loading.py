@@ -16,6 +16,7 @@ from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.checkpoints.failures import release, translated
 from core.checkpoints.hub_cache import is_hub_id, local_snapshot
 from core.checkpoints.inspection import inspect_checkpoint
+from core.checkpoints.known_strings import require_round_trip
 from core.checkpoints.memory import require_room
 from core.checkpoints.progress import OnProgress, ShouldStop, Work, ignore, never
 from core.checkpoints.quiet import quiet
@@ -150,6 +151,7 @@ def _load(
         facts = _derive(facts, work)
     work.report("Reading the tokenizer", None, facts.name)
     tokenizer = read_tokenizer(facts)
+    require_round_trip(facts, tokenizer)
     work.report("Reading the weights", None, facts.name)
     hf_model = read_weights(facts, placement)
     head_rows = hf_model.get_output_embeddings().weight.shape[0]

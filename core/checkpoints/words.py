@@ -40,9 +40,9 @@ def table(facts: CheckpointFacts) -> tuple[tuple[str, str], ...]:
         ("Width", f"{facts.hidden_size:,}"),
         ("Vocabulary", _vocabulary(facts)),
         ("Context", "no limit" if facts.context_length == NO_LIMIT else context),
-        ("Stored as", _stored(facts)),
+        ("Stored as", stored(facts)),
         ("Size on disk", megabytes(facts.size_bytes)),
-        ("In memory", _in_memory(facts)),
+        ("In memory", in_memory(facts)),
         ("Licence", facts.licence or "not stated"),
         ("Decoding", _decoding(facts)),
         ("Chat template", "yes" if facts.has_chat_template else "no"),
@@ -55,12 +55,13 @@ def _decoding(facts: CheckpointFacts) -> str:
     return "speculative and plain"
 
 
-def _stored(facts: CheckpointFacts) -> str:
+def stored(facts: CheckpointFacts) -> str:
+    """Return the numbers that the weights are stored in, and how they are packed."""
     packed = facts.quantization not in ("", facts.dtype)
     return f"{facts.dtype}, {facts.quantization}" if packed else facts.dtype
 
 
-def _in_memory(facts: CheckpointFacts) -> str:
+def in_memory(facts: CheckpointFacts) -> str:
     """Say what the weights take, and that a packed file is unpacked for it."""
     if facts.kind is CheckpointKind.GGUF and facts.quantization:
         cost = megabytes(weight_bytes(facts, "float32"))

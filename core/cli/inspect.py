@@ -8,6 +8,7 @@ from typing import Any
 from core.checkpoints.facts import CheckpointFacts
 from core.checkpoints.plain_only import plain_only_note
 from core.checkpoints.progress import megabytes
+from core.checkpoints.words import in_memory, stored
 from core.cli import CHECK_FAILED, DONE, output
 from core.codec import encode
 from core.config import DrafterKind
@@ -117,14 +118,14 @@ def _lines(
 def _checkpoint(role: str, facts: CheckpointFacts) -> list[str]:
     alone = [f"  {plain_only_note(facts)}"] if facts.plain_only else []
     template = "has a chat template" if facts.has_chat_template else "no chat template"
-    packed = f", {facts.quantization}" if facts.quantization else ""
     return [
         f"{role}: {facts.name} ({facts.kind})",
         f"  {facts.architecture}, {facts.num_parameters / 1e6:.1f} M parameters, "
         f"{facts.num_layers} layers, width {facts.hidden_size}",
         f"  {facts.tokenizer_size:,} tokens in {facts.vocabulary_size:,} rows, "
         f"context {facts.context_length:,}",
-        f"  {facts.dtype}{packed}, {megabytes(facts.size_bytes)}, {template}, "
+        f"  {stored(facts)}, {megabytes(facts.size_bytes)}, {template}, "
         f"licence {facts.licence or 'not named'}",
+        f"  in memory {in_memory(facts)}",
         *alone,
     ]
