@@ -6,7 +6,6 @@ graph is one launch. Untested on a GPU so far: the tests run the same code on a 
 
 from __future__ import annotations
 
-import logging
 import weakref
 from collections.abc import Callable, Sequence
 
@@ -15,23 +14,14 @@ from torch import Tensor
 from transformers import PreTrainedModel
 
 from core.events import ModelFacts
-from core.runtime import checks, static_attention
 from core.runtime.captured_graphs import Recorder, recorder_for
 from core.runtime.kv_cache import LayerShape
-from core.runtime.runner import PREFILL_CHUNK, Model
+from core.runtime.runner import PREFILL_CHUNK
 from core.runtime.slot import OnFraction, Slot
 from core.runtime.slot_sizes import GRAPH_BYTES, SMALLEST, slot_rows, slot_tokens
-from core.runtime.transformers_model import (
-    MAX_ROWS,
-    Calling,
-    TransformersModel,
-    no_room,
-)
+from core.runtime.transformers_model import MAX_ROWS, Calling, no_room
 
 SPARES = 2  # slots kept for the next run: a race needs two
-LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
-
-logger = logging.getLogger(__name__)
 
 
 class CapturedModel:
@@ -180,66 +170,3 @@ class CapturedRunner:
         """Forget all tokens after the first ``length``; nothing is copied."""
         assert 0 <= length <= self._length, f"cannot keep {length} of {self._length}"
         self._length = length
-
-
-def capture(
-    module: PreTrainedModel,
-    eager: TransformersModel,
-    calling: Calling,
-    shapes: Sequence[LayerShape | None],
-    logits: Tensor,
-    on_fraction: OnFraction = lambda fraction: None,
-    recorder: Recorder | None = None,
-) -> Model:
-    """Return ``module`` with recorded steps, or ``eager`` with a note of why not.
-
-    Our attention is tried first, then the module's own.
-
-    Args:
-        module: changed in place: its attention, if that works.
-        eager: the same weights without recordings.
-        calling: how to call the module.
-        shapes: what each layer writes into the cache.
-        logits: [n, V] of the plain module for :func:`checks.sample_ids`.
-        on_fraction: told how much is recorded, 0 to 1.
-        recorder: records the steps; None for the one that suits the device.
-    """
-    own = module.config._attn_implementation or "eager"
-    ours = module._can_set_attn_implementation()
-    reason = ""
-    for attention in (static_attention.NAME, own) if ours else (own,):
-        if ours:
-            module.set_attn_implementation(attention)
-        try:
-            model = CapturedModel(module, eager.facts, calling, shapes, recorder)
-            return _checked(model, logits, on_fraction)
-        except Exception as error:  # whatever a family does inside its forward
-            logger.info("steps are not recorded with %s", attention, exc_info=True)
-            reason = _reason(error)
-    eager.note = (
-        f"The steps of {eager.facts.name} could not be recorded as CUDA graphs "
-        f"({reason}); they run kernel by kernel, which is slower."
-    )
-    return eager
-
-
-def _checked(
-    model: CapturedModel, logits: Tensor, on_fraction: OnFraction
-) -> CapturedModel:
-    """Record a slot and hold a replay against the plain path's ``logits``."""
-    facts = model.facts
-    model.prepare(on_fraction)
-    ids = checks.sample_ids(facts.vocabulary_size)
-    tolerance = checks.TOLERANCE if facts.dtype == "float32" else LOOSE
-    if not checks.agree(checks.together(model, ids), logits, tolerance):
-        raise ArithmeticError("a replay gave other scores than the plain path")
-    model.note = (
-        f"{facts.name} runs as captured CUDA graphs, which are untested on a GPU so "
-        "far; at load they gave the plain path's scores."
-    )
-    return model
-
-
-def _reason(error: Exception) -> str:
-    first = str(error).strip().splitlines()
-    return first[0].rstrip(".") if first else type(error).__name__

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 from core.errors import PlainOnlyError
 from core.events import ModelFacts
 from core.runtime import checks, support
-from core.runtime.captured_model import capture
+from core.runtime.capturing import capture
 from core.runtime.kv_cache import LayerShape, buffers
 from core.runtime.runner import Model
 from core.runtime.sliced_head import slice_head

@@ -18,7 +18,8 @@ from core.errors import DeviceMemoryError
 from core.events import ModelFacts
 from core.runtime import checks, models, static_attention, support
 from core.runtime.captured_graphs import run_directly
-from core.runtime.captured_model import CapturedModel, capture
+from core.runtime.captured_model import CapturedModel
+from core.runtime.capturing import capture
 from core.runtime.kv_cache import buffers
 from core.runtime.slot import WIDTHS
 from core.runtime.transformers_model import (
