@@ -279,6 +279,8 @@ def test_the_program_is_killed_in_mid_download_then_goes_on(server, tmp_path):
     assert json.loads(second.stdout)["reference"] == "someone/tiny"
     assert _state(server) == "whole"
     assert server.starts(WEIGHTS) == [0, part]
+    size = len(server.files[WEIGHTS])
+    sys.stdout.write(f"killed at {part:,} of {size:,} bytes, resumed from there\n")
 
 
 def test_ctrl_c_in_mid_download_keeps_the_part(server, tmp_path):
