@@ -91,6 +91,14 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         "step of the target in ms by rows: "
         + ", ".join(f"{n}: {ms:.1f}" for n, ms in target.items()),
     ]
+    if after := facts["step_ms_long"]["context"]:
+        long = facts["step_ms_long"]["target"]
+        steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in long.items())
+        lines.append(f"the same after {after:,} tokens of context: {steps}")
+    lines.append(
+        f"a step is {output.number(facts['step_over_floor'])} times that floor, five "
+        f"rows cost {output.number(facts['five_rows_over_one'])} times one"
+    )
     if draft:
         steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in draft.items())
         lines.append(f"step of the draft in ms by rows: {steps}")

@@ -26,6 +26,7 @@ from core.lab.step_costs import floor_ms, read_bandwidth, step_costs
 from core.runtime.runner import Model
 
 ROWS = (1, 2, 5, 9, 17)
+SHORT_CONTEXT, LONG_CONTEXT = 64, 2048  # tokens before each timed step
 PROFILED_TOKENS = 32  # a profile of more would be large
 OURS = ("plain", "speculative")
 Ids = tuple[int, ...]
@@ -64,6 +65,8 @@ class BenchResult:
         repeats: counted repeats.
         machine: what it ran on.
         host_reads_per_round: how often a round waits for the GPU; None without one.
+        long_context: tokens before the steps of ``long_ms``; 0 if there is no room.
+        long_ms: step of the target by rows after a long context.
     """
 
     bandwidth_bytes_per_s: float
@@ -79,6 +82,8 @@ class BenchResult:
     repeats: int
     machine: Machine
     host_reads_per_round: float | None = None
+    long_context: int = 0
+    long_ms: dict[int, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,8 @@ class Bench:
         bandwidth = read_bandwidth(self.target.facts.device)
         yield LoadProgress("Timing steps")
         stop = self.should_stop
-        costs = step_costs(self.target, ROWS, should_stop=stop)
+        costs = step_costs(self.target, ROWS, context=SHORT_CONTEXT, should_stop=stop)
+        long_context, long_ms = self._long_steps()
         draft: dict[int, float] = {}
         if self.draft:
             draft = step_costs(self.draft, ROWS[:2], should_stop=stop)
@@ -146,7 +152,18 @@ class Bench:
             host_reads_per_round=reads_per_round(
                 self.target.facts.device, self._play_briefly
             ),
+            long_context=long_context,
+            long_ms=long_ms,
         )
+
+    def _long_steps(self) -> tuple[int, dict[int, float]]:
+        """Time steps after as long a context as there is room for."""
+        room = self.target.facts.context_length - max(ROWS)
+        context = min(LONG_CONTEXT, room)
+        if context <= SHORT_CONTEXT:
+            return 0, {}
+        stop = self.should_stop
+        return context, step_costs(self.target, ROWS, context=context, should_stop=stop)
 
     def _play_briefly(self) -> int:
         """Decode a few tokens and return the rounds that it took."""
@@ -263,6 +280,12 @@ def as_json(result: BenchResult) -> dict[str, Any]:
             "target": steps,
             "draft": {str(n): ms for n, ms in result.draft_ms.items()},
         },
+        "step_ms_long": {
+            "context": result.long_context,
+            "target": {str(n): ms for n, ms in result.long_ms.items()},
+        },
+        "step_over_floor": metrics.ratio(result.target_ms[1], result.floor_ms),
+        "five_rows_over_one": metrics.ratio(result.target_ms[5], result.target_ms[1]),
         "round_overhead": result.round_overhead,
         "host_reads_per_round": result.host_reads_per_round,
         **sides,

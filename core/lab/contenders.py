@@ -17,7 +17,7 @@ from core.checkpoints.loading import LoadedModel
 from core.config import DecodingConfig
 from core.decoding.lane import LanePlan, LaneRun
 from core.drafters.protocol import Drafter
-from core.events import Counts, Lane, RoundFinished
+from core.events import Counts, Lane, PrefillFinished, RoundFinished
 from core.lab.step_costs import wall_ms
 from core.lab.timed_model import TimedModel
 from core.runtime import threads
@@ -31,7 +31,8 @@ class Timing:
         tokens: the emitted ids.
         tokens_per_second: from the first commit to the last; None for a single one.
         counts: of the rounds, where there are any.
-        rounds_ms: wall time of all rounds; 0 for transformers.
+        rounds_ms: wall time from the prefill's end to the last commit, so that what
+            happens between rounds counts, too; 0 for transformers.
         forwards_ms: of the models' passes in them; 0 for transformers.
         lookaheads: each round's own K.
     """
@@ -85,8 +86,10 @@ class Ours:
             new_drafter=None if make is None else (lambda room: make(room, draft)),
         )
         run = LaneRun(plan, lambda: settings, lambda: False)
-        rounds, stamps = [], []
+        rounds, stamps, begin = [], [], wall_ms()
         for event in run.events():
+            if isinstance(event, PrefillFinished):
+                begin = wall_ms()
             if isinstance(event, RoundFinished):
                 stamps.append((wall_ms(), event.counts.emitted))
                 rounds.append(event)
@@ -94,7 +97,7 @@ class Ours:
             tokens=tuple(t.token_id for event in rounds for t in event.tokens),
             tokens_per_second=_rate(stamps),
             counts=sum((event.counts for event in rounds), Counts()),
-            rounds_ms=sum(event.round_ms for event in rounds),
+            rounds_ms=stamps[-1][0] - begin if stamps else 0.0,
             forwards_ms=target.step_ms + (draft.step_ms if draft else 0.0),
             lookaheads=tuple(event.lookahead for event in rounds),
         )

@@ -93,6 +93,8 @@ def test_a_contender_with_other_tokens_is_noticed(result):
 def test_json_has_the_keys_that_others_rely_on(result):
     found = json.loads(json.dumps(as_json(result)))
     assert {"1", "2", "k+1"} <= set(found["step_ms"]["target"])
+    assert set(found["step_ms_long"]) == {"context", "target"}
+    assert found["five_rows_over_one"] > 0
     for side in ("ours", "transformers"):
         assert set(found[side]) == {"plain", "speculative"}
     assert {"floor_ms", "round_overhead", "predicted_speedup"} <= set(found)
