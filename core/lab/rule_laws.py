@@ -37,7 +37,9 @@ Rows = tuple[Tensor, Tensor]  # kept, mended: [N, V] each
 
 def chen(draft: Tensor, target: Tensor) -> Rows:
     """Return kept and mended rows of the modified rejection rule, [N, V] each."""
-    kept = draft * acceptance.acceptance_probability(draft, target)
+    pairs = zip(draft.flatten().tolist(), target.flatten().tolist(), strict=True)
+    chances = [acceptance.acceptance_probability(d, t) for d, t in pairs]
+    kept = draft * draft.new_tensor(chances).reshape(draft.shape)
     refused = 1 - kept.sum(-1, keepdim=True)  # [N, 1]
     return kept, refused * acceptance.residual_distribution(draft, target)
 
