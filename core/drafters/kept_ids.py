@@ -37,9 +37,9 @@ class KeptIds:
         """Return [..., V] rows of [..., count] ones, ``rest`` where no id was kept."""
         return spread(rows, self._places, self._vocabulary, rest)
 
-    def place(self, token_id: int) -> int:
-        """Return where a kept id stands in a row."""
-        return self._place[token_id]
+    def place(self, token_id: int) -> int | None:
+        """Return where an id stands in a row, or None for one that was not kept."""
+        return self._place.get(token_id)
 
     def write(self, row: Tensor, out: Tensor) -> None:
         """Put the kept ids' ``row`` [count] into theirs of ``out`` [V]."""

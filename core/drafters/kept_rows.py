@@ -60,14 +60,16 @@ class KeptRows:
         self._narrow.append(row)
 
     def at(self, ids: Sequence[int]) -> list[float]:
-        """Return the number of ``ids[i]``, which the head knows, in row i."""
-        places = [self._kept.place(i) for i in ids] if self._kept else ids
-        if self._narrow and self._narrow[0].device.type == "cpu":
-            pairs = zip(self._narrow, places, strict=True)
-            return [float(row.numpy()[place]) for row, place in pairs]
-        # With one visit to the device.
-        columns = torch.stack([self._narrow[n][p] for n, p in enumerate(places)])
-        return columns.tolist()
+        """Return the number of ``ids[i]`` in row i."""
+        if self._narrow and self._narrow[0].device.type != "cpu":
+            # With one visit to the device.
+            return torch.stack([self[n][i] for n, i in enumerate(ids)]).tolist()
+        return [self._number(row, i) for row, i in zip(self._narrow, ids, strict=True)]
+
+    def _number(self, row: Tensor, token_id: int) -> float:
+        place = self._kept.place(token_id) if self._kept else token_id
+        known = place is not None and place < len(row)
+        return float(row.numpy()[place]) if known else self._rest
 
     def like(self, other: Tensor) -> KeptRows | Tensor:
         """Return the rows on the device, of the dtype and the width of ``other``."""

@@ -29,6 +29,7 @@ def test_a_row_is_whole_when_it_is_looked_at(dtype):
 
 def test_single_numbers_are_read_from_the_narrow_rows():
     assert _rows(torch.float32).at([4, 6]) == [2.0, 6.0]
+    assert _rows(torch.float32).at([1, 5]) == [1.0, 0.0]  # one that was not kept
 
 
 def test_the_next_round_writes_over_the_last_ones_rows():
