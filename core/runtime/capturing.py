@@ -42,6 +42,9 @@ def capture(
         logits: [n, V] of the plain module for :func:`checks.sample_ids`.
         on_fraction: told how much is recorded, 0 to 1.
         recorder: records the steps; None for the one that suits the device.
+
+    Raises:
+        Exception: what ``on_fraction`` raises, to end the load.
     """
     own = module.config._attn_implementation or "eager"
     ours = module._can_set_attn_implementation()
@@ -51,7 +54,9 @@ def capture(
             module.set_attn_implementation(attention)
         try:
             model = CapturedModel(module, eager.facts, calling, shapes, recorder)
-            return _checked(model, logits, on_fraction)
+            return _checked(model, logits, _passing(on_fraction))
+        except _Left as left:
+            raise left.reason from None
         except Exception as error:  # whatever a family does inside its forward
             logger.info("steps are not recorded with %s", attention, exc_info=True)
             reason = _reason(error)
@@ -60,6 +65,24 @@ def capture(
         f"({reason}); they run kernel by kernel, which is slower."
     )
     return eager
+
+
+class _Left(BaseException):
+    """Whoever listens wants the load to end: no fault of the recording."""
+
+    def __init__(self, reason: Exception) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+def _passing(on_fraction: OnFraction) -> OnFraction:
+    def told(fraction: float) -> None:
+        try:
+            on_fraction(fraction)
+        except Exception as error:
+            raise _Left(error) from error
+
+    return told
 
 
 def _checked(

@@ -262,6 +262,23 @@ def test_capturing_checks_itself_and_tells_how_far_it_is():
     assert heard == [n / len(WIDTHS) for n in range(len(WIDTHS))]
 
 
+def test_a_load_can_be_cancelled_while_it_records():
+    class Cancelled(Exception):
+        pass
+
+    def leave(fraction):
+        if fraction > 0.4:
+            raise Cancelled
+
+    module = tiny("llama")
+    facts, calling, shapes = parts(module)
+    eager = TransformersModel(module, facts, calling, shapes)
+    logits = checks.together(eager, checks.sample_ids(KNOWN))
+    with pytest.raises(Cancelled):
+        capture(module, eager, calling, shapes, logits, leave)
+    assert not eager.note
+
+
 def test_wrapping_for_cuda_captures_and_loading_says_so(monkeypatch):
     monkeypatch.setattr(models, "_is_on_cuda", lambda facts: True)
     monkeypatch.setattr(models, "_kernels_can_run", lambda module: False)
