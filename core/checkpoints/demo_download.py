@@ -5,6 +5,7 @@ pip does the work: it knows the person's mirrors, proxies and certificates.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -84,11 +85,11 @@ def _watch(
 def _largest(folder: Path) -> int:
     """Return the size of the largest file: the wheel, wherever pip keeps it now."""
     largest = 0
-    for path in folder.rglob("*"):
-        try:
-            largest = max(largest, path.stat().st_size)
-        except OSError:  # moved or deleted while we looked
-            continue
+    # os.walk passes over a folder that pip removes meanwhile; rglob would raise.
+    for root, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):  # moved or deleted while we looked
+                largest = max(largest, os.stat(os.path.join(root, name)).st_size)
     return largest
 
 

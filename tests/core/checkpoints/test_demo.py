@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import sys
+import threading
 import zipfile
 from collections import namedtuple
 from pathlib import Path
@@ -215,6 +216,24 @@ def test_child_is_ended_when_cancelled(tmp_path, monkeypatch):
     _child(monkeypatch, "import time; time.sleep(600)")
     with pytest.raises(Cancelled):
         demo_download.download_wheel("x==1", tmp_path, 100, Work(should_stop=_soon()))
+
+
+def test_folders_that_pip_removes_meanwhile_are_passed_over(tmp_path):
+    (tmp_path / "a.whl").write_bytes(b"x" * 7)
+    over = threading.Event()
+
+    def come_and_go():
+        while not over.is_set():
+            (tmp_path / "pip-unpack" / "inner").mkdir(parents=True)
+            shutil.rmtree(tmp_path / "pip-unpack")
+
+    coming = threading.Thread(target=come_and_go)
+    coming.start()
+    try:
+        assert {demo_download._largest(tmp_path) for _ in range(3000)} == {7}
+    finally:
+        over.set()
+        coming.join()
 
 
 def test_child_does_not_hear_the_terminals_ctrl_c(tmp_path, monkeypatch):
