@@ -120,18 +120,28 @@ class Recorder:
         self, played: Round, place: int, settings: DecodingConfig
     ) -> dict[str, tuple[Candidate, ...]]:
         """Return the best of draft, target and residual; unwarped at temperature 0."""
-        judgement, scores = played.judgement, played.proposal.scores
+        judgement = played.judgement
         draft, target = judgement.draft[place], judgement.target[place]  # [V], [V]
         if settings.temperature == 0:
             target = softmax(judgement.scores[place])
-            draft = draft if scores is None else softmax(scores[place])
-            draft = fit_width(draft.to(target.device), target.shape[-1])
-        residual = acceptance.residual_distribution(draft, target)
+            draft = self._unwarped_draft(played, place, target)
+            residual = acceptance.residual_distribution(draft, target)
+        else:
+            residual = judgement.residual(place)
         return {
             "draft_top": self._top(draft),
             "target_top": self._top(target),
             "residual_top": self._top(residual),
         }
+
+    def _unwarped_draft(self, played: Round, place: int, target: Tensor) -> Tensor:
+        """Return what the draft thought, as wide as ``target`` [V]."""
+        scores = played.proposal.scores
+        if scores is None:
+            return played.judgement.draft[place]
+        whole = isinstance(scores, Tensor)
+        law = softmax(scores[place]) if whole else scores.softmax(place)
+        return fit_width(law.to(target.device), target.shape[-1])
 
     def _top(self, row: Tensor) -> tuple[Candidate, ...]:
         best = summaries.most_probable(row)

@@ -9,7 +9,7 @@ may hold fewer and catches up when it next proposes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor
@@ -86,6 +86,7 @@ class Judgement:
         choices: the target's own choice at each judged place (temperature 0 and
             shared noise).
         last: the token after the survivors, where it was drawn with the rule.
+        residuals: by place, those that were asked for.
     """
 
     draft: Tensor | LazyRows
@@ -95,6 +96,15 @@ class Judgement:
     uniforms: tuple[float, ...]
     choices: tuple[Choice, ...]
     last: Choice | None = None
+    residuals: dict[int, Tensor] = field(default_factory=dict, repr=False)
+
+    def residual(self, place: int) -> Tensor:
+        """Return norm((target - draft)+) of one place: [V]; drawn from, then shown."""
+        if place not in self.residuals:
+            self.residuals[place] = acceptance.residual_distribution(
+                self.draft[place], self.target[place]
+            )
+        return self.residuals[place]
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,9 +220,7 @@ def draw_last(judgement: Judgement, position: int, draws: Draws) -> Choice:
         return draws.choose(Purpose.TARGET, position + place, judgement.target[place])
     if judgement.choices:
         return judgement.choices[place]
-    residual = acceptance.residual_distribution(
-        judgement.draft[place], judgement.target[place]
-    )
+    residual = judgement.residual(place)
     return draws.choose(Purpose.RESIDUAL, position + place, residual)
 
 

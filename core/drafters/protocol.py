@@ -43,6 +43,10 @@ class ProposedRows(Protocol):
         """Return the [V] row of one place."""
         ...
 
+    def softmax(self, place: int) -> Tensor:
+        """Return the [V] distribution of one row of scores."""
+        ...
+
     def at(self, ids: Sequence[int]) -> Sequence[float]:
         """Return the number of proposal ``ids[i]`` in row i."""
         ...
