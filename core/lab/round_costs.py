@@ -31,7 +31,11 @@ ROUNDS_MS = 150.0  # no further round begins after this time
 FEW, MANY = 1, 6  # proposals a round
 # Prompt lookup finds its match in this, so that it has something to propose.
 SENSELESS = tuple(range(5, 13)) * 3
-COPYING = "one two three four five six seven eight nine ten. " * 3
+# Drafts small and large guess much of this, so that several places are judged a round.
+COPYING = "".join(
+    f"def {name}(a, b):\n    return a {sign} b\n\n"
+    for name, sign in (("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/"))
+)
 USUAL = 2.0  # a round this many times as far off as the median one is left out
 
 
