@@ -87,10 +87,11 @@ def _check_mutant(options: argparse.Namespace) -> None:
 
 def _check_writable(option: str, file: Path) -> None:
     """Try to write, and leave everything as it was; missing folders may be made."""
-    there, near = file.exists(), file.absolute().parent
-    if option == "--out":
-        near = next(p for p in (near, *near.parents) if p.exists())
+    near = file.absolute().parent
     try:
+        there = file.exists()
+        if option == "--out":
+            near = next(p for p in (near, *near.parents) if p.exists())
         if there:
             file.open("ab").close()
         else:

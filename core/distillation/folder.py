@@ -74,22 +74,35 @@ def check_out(plan: DistillPlan) -> DraftFolder:
         ModelLoadError: without room on the disk.
     """
     folder = DraftFolder(Path(plan.out).expanduser())
+    root = folder.root
+    try:
+        _check(folder, resume=plan.resume)
+    except OSError as error:  # a folder that may not even be looked into
+        if error.errno in _FULL:
+            raise _full(root, shutil.disk_usage(_there_already(root)).free) from error
+        why = f"cannot be written ({error.strerror}); choose another one"
+        raise _unfit(root, why) from error
+    return folder
+
+
+def _check(folder: DraftFolder, *, resume: bool) -> None:
     root, begun = folder.root, folder.work / _BEGUN
     if root.exists() and not root.is_dir():
         raise _unfit(root, "is a file; choose a folder")
-    if plan.resume and not begun.is_file():
+    if resume and not begun.is_file():
         raise _unfit(
             root, "holds no distillation to go on with; start one without resuming"
         )
-    if not plan.resume and root.is_dir() and any(root.iterdir()):
+    if not resume and root.is_dir() and any(root.iterdir()):
         cure = "resume the distillation in it or choose another folder"
         if not begun.is_file():
             cure = "choose a new or empty one"
         raise _unfit(root, f"is not empty; {cure}")
-    _require_writable(root)
-    if not plan.resume:
+    # Try it: permissions say little of a read-only disk, or of who is asking.
+    with tempfile.TemporaryDirectory(prefix=".draftrace-", dir=_there_already(root)):
+        pass
+    if not resume:
         _require_space(root)
-    return folder
 
 
 def begin(folder: DraftFolder, source: dict[str, Any]) -> None:
@@ -132,19 +145,6 @@ def _read(begun: Path) -> dict[str, Any]:
 
 def _unfit(root: Path, what: str) -> ConfigurationError:
     return ConfigurationError(f"The folder {root} {what}.", path=str(root))
-
-
-def _require_writable(root: Path) -> None:
-    """Try it: permissions say little of a read-only disk, or of who is asking."""
-    parent = _there_already(root)
-    try:
-        with tempfile.TemporaryDirectory(prefix=".draftrace-", dir=parent):
-            pass
-    except OSError as error:
-        if error.errno in _FULL:
-            raise _full(root, shutil.disk_usage(parent).free) from error
-        why = f"cannot be written ({error.strerror}); choose another one"
-        raise _unfit(root, why) from error
 
 
 def _require_space(root: Path) -> None:
