@@ -44,7 +44,7 @@ from core.prompts import Prompt, library
 from core.session import Session
 
 LOOKAHEAD = 6  # of a probe: how deep places are accepted shows in one run
-LOOKUP = DraftReport(DrafterKind.LOOKUP, "prompt lookup", FITS, cost_ratio=0.0)
+LOOKUP = DraftReport(DrafterKind.LOOKUP, "Prompt lookup", FITS, cost_ratio=0.0)
 
 
 class PairDoctor:

@@ -95,7 +95,7 @@ def test_without_a_probe_nothing_is_loaded_and_costs_come_from_the_files(shelf):
     found = by_name(finished.drafts)
     assert 0 < found["small"].cost_ratio < 1
     assert found["target"].cost_ratio == 1.0
-    assert found["prompt lookup"].fits
+    assert found["Prompt lookup"].fits
     assert not found["other"].fits
     assert "id " in found["other"].sentence, "the exact reason names an id"
     assert found["small"].predicted_speedup is None
@@ -140,7 +140,7 @@ def test_the_command_prints_the_drafts(shelf, capsys):
     assert cli.main([*asked, "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     names = [d["name"] for d in printed["drafts"]]
-    assert {"small", "other", "prompt lookup"} <= set(names)
+    assert {"small", "other", "Prompt lookup"} <= set(names)
     assert [d["rank"] for d in printed["drafts"]] == list(range(1, len(names) + 1))
     assert cli.main(asked) == 0
     text = capsys.readouterr().out
