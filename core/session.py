@@ -200,10 +200,9 @@ class Session:
             yield from self._pair_notes
         if not all(facts.row_invariant for facts in (target, draft) if facts):
             yield NOT_BIT_IDENTICAL
-        for loaded in (self._target, self._draft):
-            note = getattr(loaded and loaded.model, "note", "")
-            if note:  # how its steps run
-                yield note
+        models = [loaded.model for loaded in (self._target, self._draft) if loaded]
+        # How their steps run; as a rule both say the same.
+        yield from filter(None, dict.fromkeys(getattr(m, "note", "") for m in models))
 
     def _require_target(self) -> LoadedModel:
         if self._target is None:

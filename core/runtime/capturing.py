@@ -16,6 +16,10 @@ from core.runtime.runner import Model
 from core.runtime.slot import OnFraction
 from core.runtime.transformers_model import Calling, TransformersModel
 
+RECORDED = (
+    "Steps run as captured CUDA graphs, untested on a GPU so far; at load they gave the "
+    "plain path's scores."
+)
 LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
 
 logger = logging.getLogger(__name__)
@@ -95,10 +99,7 @@ def _checked(
     tolerance = checks.TOLERANCE if facts.dtype == "float32" else LOOSE
     if not checks.agree(checks.together(model, ids), logits, tolerance):
         raise ArithmeticError("a replay gave other scores than the plain path")
-    model.note = (
-        f"{facts.name} runs as captured CUDA graphs, which are untested on a GPU so "
-        "far; at load they gave the plain path's scores."
-    )
+    model.note = RECORDED
     return model
 
 
