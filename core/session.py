@@ -200,9 +200,8 @@ class Session:
             yield from self._pair_notes
         if not all(facts.row_invariant for facts in (target, draft) if facts):
             yield NOT_BIT_IDENTICAL
-        models = [loaded.model for loaded in (self._target, self._draft) if loaded]
-        # How their steps run; as a rule both say the same.
-        yield from filter(None, dict.fromkeys(getattr(m, "note", "") for m in models))
+        loaded = filter(None, (self._target, self._draft))
+        yield from _how_steps_run(*(each.model for each in loaded))
 
     def _require_target(self) -> LoadedModel:
         if self._target is None:
@@ -400,6 +399,8 @@ class Session:
                     repeats=repeats,
                     should_stop=control.should_stop,
                 )
+                for note in _how_steps_run(bench.target, bench.draft):
+                    yield LoadProgress(note)
                 yield from bench.events()
 
     def sweep(
@@ -577,6 +578,11 @@ def _require_rewindable(
         raise target_refusal(target)
     if draft is not None and draft.plain_only:
         raise draft_refusal(draft)
+
+
+def _how_steps_run(*models: Model | None) -> Iterator[str]:
+    """Yield what the models say of it; as a rule both of a pair say the same."""
+    return filter(None, dict.fromkeys(getattr(model, "note", "") for model in models))
 
 
 def _by_token_id(draft: LoadedModel) -> Model:

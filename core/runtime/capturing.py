@@ -17,8 +17,8 @@ from core.runtime.slot import OnFraction
 from core.runtime.transformers_model import Calling, TransformersModel
 
 RECORDED = (
-    "Steps run as captured CUDA graphs, untested on a GPU so far; at load they gave the "
-    "plain path's scores."
+    "Steps run as captured CUDA graphs, untested on a GPU so far; at load they gave "
+    "the plain path's scores."
 )
 LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
 
