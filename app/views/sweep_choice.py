@@ -12,7 +12,7 @@ from app.views.labels import count
 from app.views.sweep_words import numbers, whole_numbers
 from core.config import DecodingConfig
 from core.errors import CoreError
-from core.lab.sweep_events import GRID_KINDS, GRID_TOKENS, SweepPlan
+from core.lab.sweep_events import AUTO, GRID_KINDS, GRID_TOKENS, SweepPlan
 from core.prompts import library
 
 
@@ -32,6 +32,7 @@ GRIDS = (
     Grid("Whole map", "1-8", "0, 0.5, 0.8, 1", GRID_KINDS, 3),
 )
 OWN = "My own"
+AUTO_TIP = "One more column, in which K is chosen from round to round."
 
 
 class SweepChoice(QWidget):
@@ -47,6 +48,7 @@ class SweepChoice(QWidget):
         super().__init__(parent)
         self.grid, self.repeats = QComboBox(), QComboBox()
         self.lookaheads, self.temperatures = QLineEdit(), QLineEdit()
+        self.auto = QCheckBox("and &auto")
         kinds = dict.fromkeys(prompt.kind for prompt in library())
         self.kinds = {kind: QCheckBox(kind) for kind in kinds}
         self.total = muted()
@@ -66,12 +68,18 @@ class SweepChoice(QWidget):
             settings, auto_lookahead=False, max_new_tokens=GRID_TOKENS, lookahead=0
         )
         return SweepPlan(
-            lookaheads=whole_numbers(self.lookaheads.text()),
+            lookaheads=self._lookaheads(),
             temperatures=numbers(self.temperatures.text()),
             kinds=tuple(kind for kind, box in self.kinds.items() if box.isChecked()),
             repeats=self.repeats.currentData(),
             settings=plain,
         )
+
+    def _lookaheads(self) -> tuple[int, ...]:
+        """Return each K as typed, and the automatic one where it is ticked."""
+        text, auto = self.lookaheads.text(), self.auto.isChecked()
+        fixed = () if auto and not text.strip() else whole_numbers(text)
+        return (*fixed, AUTO) if auto else fixed
 
     def _configure(self) -> None:
         for grid in GRIDS:
@@ -83,8 +91,11 @@ class SweepChoice(QWidget):
         self.repeats.setAccessibleName("Repeats")
         self.lookaheads.setToolTip("Whole numbers from 0 to 16, or ranges: 1, 2, 4-8.")
         self.temperatures.setToolTip("Numbers from 0, such as 0, 0.8.")
-        for field in (self.lookaheads, self.temperatures):
+        self.auto.setToolTip(AUTO_TIP)
+        self.auto.setAccessibleName("Sweep the automatic K, too")
+        for field in (self.lookaheads, self.temperatures, self.auto):
             field.setAccessibleDescription(field.toolTip())
+        for field in (self.lookaheads, self.temperatures):
             field.setMinimumWidth(60)
         for kind, box in self.kinds.items():
             box.setAccessibleName(f"Prompts: {kind}")
@@ -101,6 +112,8 @@ class SweepChoice(QWidget):
             label.setBuddy(field)
             first.addWidget(label)
             first.addWidget(field, share)
+            if field is self.lookaheads:
+                first.addWidget(self.auto)
         second.addWidget(QLabel("Prompts"))
         for box in self.kinds.values():
             second.addWidget(box)
@@ -115,7 +128,7 @@ class SweepChoice(QWidget):
         self.repeats.activated.connect(self._on_edited)
         for field in (self.lookaheads, self.temperatures):
             field.textChanged.connect(self._on_edited)
-        for box in self.kinds.values():
+        for box in (self.auto, *self.kinds.values()):
             box.toggled.connect(self._on_edited)
 
     @Slot(int)

@@ -69,7 +69,8 @@ def under(figure: Figure, cell: SweepCell, best: bool) -> str:
 
 def place(cell: SweepCell) -> str:
     """Return where in the map a cell stands."""
-    return f"{lookahead_name(cell.lookahead)}, temperature {cell.temperature:g}"
+    name = lookahead_name(cell.lookahead)  # "auto K" where a sentence begins
+    return f"{name[0].upper()}{name[1:]}, temperature {cell.temperature:g}"
 
 
 def sentence(cell: SweepCell) -> str:

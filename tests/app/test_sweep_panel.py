@@ -22,6 +22,7 @@ from core.events import Counts
 from core.lab.advice import advise_on_sweep
 from core.lab.sweep_events import (
     ALL_KINDS,
+    AUTO,
     CellFinished,
     SweepFinished,
     SweepPlan,
@@ -236,6 +237,36 @@ def test_the_arrow_keys_walk_the_map_and_enter_sets_the_decode_page(
         pos=table.visualRect(table.cells.index(0, 1)).center(),
     )
     assert window.page.decoding.config().lookahead == 2
+
+
+def test_the_automatic_lookahead_is_a_column_and_a_click_on_it_sets_auto(
+    qtbot, window, panel
+):
+    choice = panel.choice
+    choice.auto.click()
+    assert choice.grid.currentText() == "My own"
+    assert choice.plan(DecodingConfig()).lookaheads == (1, 2, 4, 6, AUTO)
+    assert choice.total.text().startswith("10 cells: 24 decodings")
+    table = panel.picture.table
+    heads = [
+        table.cells.headerData(column, Qt.Orientation.Horizontal)
+        for column in range(table.cells.columnCount())
+    ]
+    assert heads == ["K = 1", "K = 2", "K = 4", "K = 6", "auto K"]
+    window.page.decoding.field("auto_lookahead").set_value(False)
+    window.show_page(window.lab)
+    window.lab.show_section(panel)
+    qtbot.mouseClick(
+        table.viewport(),
+        Qt.MouseButton.LeftButton,
+        pos=table.visualRect(table.cells.index(1, 4)).center(),
+    )
+    config = window.page.decoding.config()
+    assert config.auto_lookahead
+    assert panel.picture.detail.text().startswith("Auto K, temperature 0.8 are set")
+    assert config.temperature == 0.8
+    choice.lookaheads.clear()
+    assert choice.plan(DecodingConfig()).lookaheads == (AUTO,)
 
 
 @pytest.mark.parametrize("theme", NAMES)
