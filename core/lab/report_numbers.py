@@ -15,7 +15,8 @@ def verdict(facts: RunFacts) -> str:
         return _rate_of(facts)
     figure = times(race.speedup.median)
     spread = f"{times(race.speedup.low)} to {times(race.speedup.high)}"
-    over = f"{spread} over {race.speedup.repeats} races"
+    races = "race" if race.speedup.repeats == 1 else "races"
+    over = f"{spread} plain decoding's speed over {race.speedup.repeats} {races}"
     judged = race.verdict.value.capitalize()
     judged = "No verdict" if race.verdict is JudgedSpeed.NONE else judged
     sentence = f"{judged}: {over}, {_same(race)}. {_break_even(race)}"

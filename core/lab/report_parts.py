@@ -100,17 +100,21 @@ def _changes(before: DecodingConfig, after: DecodingConfig) -> str:
 
 
 def models(header: TraceHeader) -> str:
-    """Return the facts of target and drafter."""
+    """Return the facts of target and drafter, a column for each: that fits a phone."""
     named = (("target", header.target), ("draft", header.draft))
-    rows = [_model_row(role, model) for role, model in named if model is not None]
-    headings = ("", "name", "parameters", "layers", "vocabulary", "context", "device",
-                "dtype", "memory, MB", "bit-identical rows")  # fmt: skip
-    return table(headings, rows)
+    there = {role: _model_facts(model) for role, model in named if model is not None}
+    return table(("", *there), zip(_MODEL_FACTS, *there.values(), strict=True))
 
 
-def _model_row(role: str, model: ModelFacts) -> Row:
+_MODEL_FACTS = (
+    *("name", "parameters", "layers", "vocabulary", "context", "device", "dtype"),
+    *("memory, MB", "bit-identical rows"),
+)
+
+
+def _model_facts(model: ModelFacts) -> Row:
     return (
-        *(role, model.name, f"{model.num_parameters:,}", model.num_layers),
+        *(model.name, f"{model.num_parameters:,}", model.num_layers),
         *(f"{model.vocabulary_size:,}", f"{model.context_length:,}", model.device),
         *(model.dtype, f"{model.memory_bytes / 1e6:,.0f}", yes(model.row_invariant)),
     )
@@ -142,8 +146,11 @@ def notes(facts: RunFacts) -> str:
 
 
 def colors() -> str:
-    """Return the themes' colours as CSS variables, dark where the reader wishes it."""
-    dark = f"@media (prefers-color-scheme: dark) {{ :root {{ {_theme('dark')} }} }}"
+    """Return the themes' colours as CSS variables, dark where the reader wishes it.
+
+    Paper is white for everybody.
+    """
+    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_theme('dark')} }} }}"
     return f":root {{ {_theme('light')} }}\n{dark}\n"
 
 

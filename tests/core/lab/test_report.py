@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -81,6 +82,18 @@ def test_a_report_tells_the_numbers_of_the_race(race):
     assert race.header.machine.processor in text
     assert last.speculative.text.split("\n")[0][:40] in text
     assert "Temperature" in text
+
+
+def test_a_report_fits_a_phone_and_white_paper(race):
+    """A browser of 420 pixels cut the plots, and paper the last column of the models."""
+    text = report_html(race.header, race.events)
+    least = [int(width) for width in re.findall(r"minmax\((\d+)px", text)]
+    assert max(least, default=0) <= 340, "a column wider than a phone"
+    assert "(prefers-color-scheme: dark)" in text
+    assert "@media (prefers-color-scheme: dark)" not in text, "dark on paper, too"
+    models = text.split("<h2>Models</h2>")[1].split("</table>")[0]
+    assert re.findall(r"<th>(.*?)</th>", models) == ["", "target", "draft"]
+    assert f"<tr><td>name</td><td>{race.header.target.name}</td>" in models
 
 
 def test_text_of_a_model_stays_text_and_comes_back(race, tmp_path):
