@@ -68,6 +68,7 @@ class Session:
         self._draft: LoadedModel | None = None
         self._pair_notes: tuple[str, ...] = ()
         self._costs: StepCosts | None = None
+        self._libraries_bytes: int | None = None
 
     @property
     def pair(self) -> PairConfig | None:
@@ -123,6 +124,7 @@ class Session:
         from core.checkpoints.devices import place
         from core.checkpoints.loading import fetch
         from core.checkpoints.progress import Cancelled, Work
+        from core.lab.memory_use import resident_bytes
 
         wanted = [pair.target] if pair.draft is None else [pair.target, pair.draft]
         for model in wanted:
@@ -132,6 +134,8 @@ class Session:
                 for model in wanted:
                     fetch(model.reference, Work(report, should_stop))
             self._require_fit(pair)
+            if self._libraries_bytes is None:  # for a bench: what is not the pair
+                self._libraries_bytes = resident_bytes()
             # A target that drafts for itself is one model, not two.
             models = {
                 m: self._model(m, report, should_stop, drafts=m != pair.target)
@@ -353,6 +357,7 @@ class Session:
         yield from self._wait()
         with DEVICE_LOCK.acquire("a bench", control.should_stop) as held:
             if held:
+                yield LoadProgress("Measuring memory")
                 bench = new_bench(
                     self._pair,
                     self._require_target(),
@@ -362,6 +367,7 @@ class Session:
                     kind=kind,
                     repeats=repeats,
                     should_stop=control.should_stop,
+                    libraries_bytes=self._libraries_bytes or 0,
                 )
                 yield from bench.events()
 

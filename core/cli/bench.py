@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from core.checkpoints.progress import megabytes
 from core.cli import CANCELLED, DONE, output
 from core.cli.options import (
     add_decoding_options,
@@ -103,6 +104,8 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in draft.items())
         lines.append(f"step of the draft in ms by rows: {steps}")
     lines.append(f"round overhead {facts['round_overhead']:.1%} of its passes")
+    if memory := facts["memory"]:
+        lines.append(memory_line(memory))
     if (reads := facts["host_reads_per_round"]) is not None:
         lines.append(f"a round waits for the GPU {reads:.2f} times")
     for name, (low, high) in facts["spread"].items():
@@ -117,3 +120,16 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         f"all contenders emitted the same tokens on {facts['same_tokens']:.0%} of the "
         "prompts",
     ]
+
+
+def memory_line(memory: dict[str, Any]) -> str:
+    """Return what the pair takes, in words."""
+    peak, libraries, weights, caches = (
+        megabytes(memory[f"{part}_bytes"])
+        for part in ("peak", "libraries", "weights", "cache")
+    )
+    return (
+        f"memory at its peak {peak}, libraries {libraries}; the rest is "
+        f"{output.number(memory['over_needs'])} times weights ({weights}) and caches "
+        f"({caches})"
+    )

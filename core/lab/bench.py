@@ -22,6 +22,7 @@ from core.config import DecodingConfig
 from core.events import LoadProgress, Machine
 from core.lab.contenders import Contender, Timing
 from core.lab.host_reads import reads_per_round
+from core.lab.memory_use import MemoryUse
 from core.lab.step_costs import floor_ms, read_bandwidth, step_costs
 from core.runtime.runner import Model
 
@@ -67,6 +68,7 @@ class BenchResult:
         host_reads_per_round: how often a round waits for the GPU; None without one.
         long_context: tokens before the steps of ``long_ms``; 0 if there is no room.
         long_ms: step of the target by rows after a long context.
+        memory: of the pair; None where it was not measured.
     """
 
     bandwidth_bytes_per_s: float
@@ -84,6 +86,7 @@ class BenchResult:
     host_reads_per_round: float | None = None
     long_context: int = 0
     long_ms: dict[int, float] = field(default_factory=dict)
+    memory: MemoryUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +103,7 @@ class Bench:
         repeats: counted repeats.
         machine: for the result.
         should_stop: asked between decodings.
+        memory: of the pair, measured before anything else was in the process.
     """
 
     target: Model
@@ -111,6 +115,7 @@ class Bench:
     repeats: int
     machine: Machine
     should_stop: Callable[[], bool] = field(default=lambda: False)
+    memory: MemoryUse | None = None
 
     def events(self) -> Iterator[LoadProgress | BenchResult]:
         """Yield progress, then the result; no result when stopped."""
@@ -154,6 +159,7 @@ class Bench:
             ),
             long_context=long_context,
             long_ms=long_ms,
+            memory=self.memory,
         )
 
     def _long_steps(self) -> tuple[int, dict[int, float]]:
@@ -288,6 +294,7 @@ def as_json(result: BenchResult) -> dict[str, Any]:
         "five_rows_over_one": metrics.ratio(result.target_ms[5], result.target_ms[1]),
         "round_overhead": result.round_overhead,
         "host_reads_per_round": result.host_reads_per_round,
+        "memory": memory_json(result.memory),
         **sides,
         "spread": {name: [r.low, r.high] for name, r in result.rates.items()},
         "predicted_speedup": result.predicted_speedup,
@@ -298,3 +305,8 @@ def as_json(result: BenchResult) -> dict[str, Any]:
         "machine": encode(result.machine),
         "badge": "MEASURED",
     }
+
+
+def memory_json(memory: MemoryUse | None) -> dict[str, Any] | None:
+    """Return the bytes and the ratio that is asked for."""
+    return memory and encode(memory) | {"over_needs": memory.over_needs}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -16,11 +17,13 @@ from core.drafters.protocol import Drafter
 from core.errors import ConfigurationError
 from core.lab.bench import Bench, Ids
 from core.lab.contenders import Contender, Ours, Theirs
+from core.lab.memory_use import MemoryUse, memory_use, resident_bytes
 from core.lab.random_models import random_pair
 from core.machine import describe_machine
 from core.prompts import Prompt, library
 
 _RANDOM_PROMPT = 64  # ids
+_MEMORY_TOKENS = 16  # decoded before memory is read
 NewDrafter = Callable[[int, Any], Drafter]
 
 
@@ -34,6 +37,7 @@ def new_bench(
     kind: str | None,
     repeats: int,
     should_stop: Callable[[], bool],
+    libraries_bytes: int = 0,
 ) -> Bench:
     """Return a bench of ours and transformers' ways of decoding this pair.
 
@@ -46,16 +50,20 @@ def new_bench(
         kind: prompts of this kind only; None takes every kind.
         repeats: counted repeats.
         should_stop: asked between decodings.
+        libraries_bytes: of memory that the process held before it loaded the pair.
 
     Raises:
         ConfigurationError: if there are no prompts of that kind.
     """
     timed, others = _prompts(kind)
+    fast, first = Ours(target, new_drafter, draft), _ids(target, timed[0])
+    # Before transformers' copy of the weights is read beside ours.
+    memory = _memory(target, draft, libraries_bytes, fast, first, settings)
     module = read_weights(target.facts, place(pair.target))
     ways = _ways(pair, draft, settings.lookahead)
     contenders: dict[str, Contender] = {
         "ours plain": Ours(target),
-        "ours speculative": Ours(target, new_drafter, draft),
+        "ours speculative": fast,
         "transformers plain": Theirs(module, target.eos_ids),
         "transformers speculative": Theirs(module, target.eos_ids, **ways),
     }
@@ -69,6 +77,7 @@ def new_bench(
         repeats=repeats,
         machine=describe_machine(target.device),
         should_stop=should_stop,
+        memory=memory,
     )
 
 
@@ -98,6 +107,7 @@ def random_bench(
         ConfigurationError: for a shape, device or dtype that is not there.
         DeviceMemoryError: if a model does not fit.
     """
+    before = resident_bytes()
     ours, drafts, modules = random_pair(target, draft, place(config))
     module, assistant = (
         modules["target"],
@@ -107,16 +117,17 @@ def random_bench(
         tuple(Random(seed).choices(range(ours.vocabulary_size), k=_RANDOM_PROMPT))
         for seed in range(4)
     ]
+    fast = Ours(
+        ours,
+        lambda room, model: DraftModel(model, room, ours.vocabulary_size),
+        drafts,
+    )
     return Bench(
         target=ours.model,
         draft=drafts.model,
         contenders={
             "ours plain": Ours(ours),
-            "ours speculative": Ours(
-                ours,
-                lambda room, model: DraftModel(model, room, ours.vocabulary_size),
-                drafts,
-            ),
+            "ours speculative": fast,
             "transformers plain": Theirs(module, ()),
             "transformers speculative": Theirs(module, (), assistant_model=assistant),
         },
@@ -126,7 +137,23 @@ def random_bench(
         repeats=repeats,
         machine=describe_machine(ours.device),
         should_stop=should_stop,
+        memory=_memory(ours, drafts, before, fast, prompts[0], settings),
     )
+
+
+def _memory(
+    target: LoadedModel,
+    draft: LoadedModel | None,
+    libraries_bytes: int,
+    fast: Contender,
+    ids: Ids,
+    settings: DecodingConfig,
+) -> MemoryUse:
+    """Decode a few tokens of one prompt and return what the pair takes."""
+    tokens = min(_MEMORY_TOKENS, settings.max_new_tokens)
+    short = dataclasses.replace(settings, max_new_tokens=tokens)
+    room = len(ids) + tokens
+    return memory_use(target, draft, libraries_bytes, room, lambda: fast(ids, short))
 
 
 def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:

@@ -97,7 +97,7 @@ def test_json_has_the_keys_that_others_rely_on(result):
     assert found["five_rows_over_one"] > 0
     for side in ("ours", "transformers"):
         assert set(found[side]) == {"plain", "speculative"}
-    assert {"floor_ms", "round_overhead", "predicted_speedup"} <= set(found)
+    assert {"floor_ms", "round_overhead", "predicted_speedup", "memory"} <= set(found)
 
 
 def test_a_stopped_bench_has_no_result():
