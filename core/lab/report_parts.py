@@ -150,7 +150,8 @@ def colors() -> str:
 
     Paper is white for everybody.
     """
-    dark = f"@media screen and (prefers-color-scheme: dark) {{ :root {{ {_theme('dark')} }} }}"
+    wished = "@media screen and (prefers-color-scheme: dark)"
+    dark = f"{wished} {{ :root {{ {_theme('dark')} }} }}"
     return f":root {{ {_theme('light')} }}\n{dark}\n"
 
 

@@ -85,7 +85,7 @@ def test_a_report_tells_the_numbers_of_the_race(race):
 
 
 def test_a_report_fits_a_phone_and_white_paper(race):
-    """A browser of 420 pixels cut the plots, and paper the last column of the models."""
+    """At 420 pixels the plots were cut, on paper the last column of the models."""
     text = report_html(race.header, race.events)
     least = [int(width) for width in re.findall(r"minmax\((\d+)px", text)]
     assert max(least, default=0) <= 340, "a column wider than a phone"
