@@ -314,12 +314,13 @@ class Session:
 
         Args:
             request: prompt and settings.
-            control: stops it before it begins; it reads 64 continuations of two tokens.
+            control: stops it between its 64 readings of each model, without a word.
 
         Raises:
             CoreError: if nothing is loaded, or the caches do not fit.
         """
         self._require_drafter("Comparing rules")
+        from core.checkpoints.progress import Cancelled
         from core.lab.rule_laws import sum_laws
 
         plan = self._plan(request, Lane.SPECULATIVE)
@@ -329,7 +330,11 @@ class Session:
         with DEVICE_LOCK.acquire("a comparison of rules", control.should_stop) as held:
             if held:
                 yield LawsStarted()
-                yield sum_laws(plan, draft)
+                try:
+                    summed = sum_laws(plan, draft, control.should_stop)
+                except Cancelled:
+                    return
+                yield summed
 
     def bench(
         self,

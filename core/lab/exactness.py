@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import torch
 
+from core.checkpoints.progress import Cancelled
 from core.config import Coupling, DecodingConfig
 from core.decoding.divergence import divergence
 from core.decoding.lane import LanePlan, LaneRun
@@ -68,7 +69,7 @@ class _Pair:
     @functools.cached_property
     def tables(self) -> tuple[TableModel, TableModel]:
         """The real logits on a small tree under the prompt: draft, target."""
-        return pair_tables(self.plan, self.draft)
+        return pair_tables(self.plan, self.draft, self.should_stop)
 
 
 def verify(
@@ -86,7 +87,7 @@ def verify(
         draft: the draft's weights; None for a drafter without any.
         mutant: name of a wrong variant that the checks must fail on.
         until_failure: leave out the checks after the first that fails.
-        should_stop: asked between checks and rounds.
+        should_stop: asked between checks, rounds and readings of the small tree.
 
     Yields:
         CheckStarted and CheckFinished for each check, ChecksFinished at the end.
@@ -99,7 +100,10 @@ def verify(
         if should_stop() or (until_failure and failed):
             break
         begin = time.perf_counter()
-        found = check(pair)
+        try:
+            found = check(pair)
+        except Cancelled:
+            break
         seconds = time.perf_counter() - begin
         done.append(dataclasses.replace(found, name=name, seconds=seconds))
         yield CheckFinished(done[-1])
@@ -182,17 +186,25 @@ def _tokens(pair: _Pair, settings: DecodingConfig, lane: Lane) -> list[TokenOutc
 # --- the law -------------------------------------------------------------------------
 
 
-def pair_tables(plan: LanePlan, draft: Model | None) -> tuple[TableModel, TableModel]:
+def pair_tables(
+    plan: LanePlan,
+    draft: Model | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> tuple[TableModel, TableModel]:
     """Return the pair's real logits on a small tree under the prompt: draft, target.
 
     Args:
         plan: its target and its prompt.
         draft: the draft's weights; None for a drafter without any.
+        should_stop: asked between the readings.
+
+    Raises:
+        Cancelled: if the person asked to stop.
     """
     models = [m for m in (plan.target, draft) if m is not None]
     prompt = plan.prompt_ids[-_room(models) :]
     candidates = best_candidates(models, prompt, CANDIDATES)
-    tables = [read_tree(m, prompt, candidates, DEPTH) for m in models]
+    tables = [read_tree(m, prompt, candidates, DEPTH, should_stop) for m in models]
     return (tables[1] if len(tables) > 1 else _certain(tables[0])), tables[0]
 
 

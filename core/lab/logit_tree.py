@@ -6,11 +6,12 @@ is small enough to sum over every path, yet the numbers are the models' own.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
 
+from core.checkpoints.progress import Cancelled
 from core.lab.batched import paths
 from core.lab.table_model import TableModel, table_facts
 from core.runtime.runner import Model, Runner
@@ -34,7 +35,11 @@ def best_candidates(
 
 @torch.inference_mode()
 def read_tree(
-    model: Model, prompt: Sequence[int], candidates: Sequence[int], depth: int
+    model: Model,
+    prompt: Sequence[int],
+    candidates: Sequence[int],
+    depth: int,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> TableModel:
     """Return a table of the model's logits of the candidates.
 
@@ -43,9 +48,13 @@ def read_tree(
         prompt: at least one id.
         candidates: the ids that are left of the vocabulary.
         depth: tokens after the prompt that the table can be asked for.
+        should_stop: asked between the readings.
 
     Returns:
         A float64 table whose ids are places in ``candidates``; its prompt is ``ROOT``.
+
+    Raises:
+        Cancelled: if the person asked to stop.
     """
     kept = torch.tensor(candidates)
     runner, row = _after_prompt(model, prompt, depth)
@@ -53,6 +62,8 @@ def read_tree(
     rows[ROOT] = row[kept.to(row.device)].double().cpu()
     for path in paths(len(candidates), depth):
         if len(path) == depth - 1 and path:
+            if should_stop():
+                raise Cancelled
             runner.truncate(len(prompt))
             logits = runner.step([candidates[i] for i in path])  # [depth - 1, V]
             few = logits[:, kept.to(logits.device)].double().cpu()

@@ -147,17 +147,26 @@ def laws_of(tree: Tree, length: int, lookahead: int) -> tuple[RuleLaw, ...]:
 
 
 @torch.inference_mode()
-def sum_laws(plan: LanePlan, draft: Model | None) -> LawsSummed:
+def sum_laws(
+    plan: LanePlan,
+    draft: Model | None,
+    should_stop: Callable[[], bool] = lambda: False,
+) -> LawsSummed:
     """Return the laws on a loaded pair: its own logits on a small tree.
 
     Args:
         plan: of the speculative lane; its prompt and settings count.
         draft: the draft's weights; None for a drafter without any, which is taken as
             one that is certain of the target's first choice.
+        should_stop: asked between the readings of the tree.
+
+    Raises:
+        Cancelled: if the person asked to stop.
     """
     settings = law_settings(plan.settings)
     of_draft, of_target = (
-        warped_rows(table, ROOT, DEPTH, settings) for table in pair_tables(plan, draft)
+        warped_rows(table, ROOT, DEPTH, settings)
+        for table in pair_tables(plan, draft, should_stop)
     )
     if draft is None:
         of_draft = one_hot(best_token(of_target), of_target.shape[-1], of_target.dtype)

@@ -90,3 +90,22 @@ def test_a_stop_ends_the_checks_without_a_verdict():
     assert finished.cancelled
     assert not finished.passed
     assert finished.checks == ()
+
+
+def test_a_stop_acts_while_the_small_tree_is_read():
+    """The third check begins, is asked once, and then reads 64 texts."""
+    asked, begun = [], []
+
+    def should_stop() -> bool:
+        asked.append(len(begun))
+        return asked.count(3) > 3
+
+    for event in verify(_plan(), toy(seed=1), should_stop=should_stop):
+        if isinstance(event, CheckStarted):
+            begun.append(event)
+        last = event
+    assert isinstance(last, ChecksFinished)
+    assert [check.name for check in last.checks] == list(CHECKS)[:2]
+    assert last.cancelled
+    assert not last.passed
+    assert asked.count(3) < 10

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+from core.checkpoints.progress import Cancelled
 from core.config import Coupling, DecodingConfig
 from core.decoding.lane import LanePlan
 from core.drafters.draft_model import DraftModel
@@ -122,10 +123,8 @@ def test_a_draft_that_is_the_target_is_always_kept_by_chens_rule(tree):
     assert same[-1].distance > 0.01  # and greedy acceptance is lossy even so
 
 
-@pytest.mark.parametrize("weights", [True, False])
-def test_a_loaded_pair_is_summed_over_its_own_logits(weights):
-    draft = toy(seed=1)
-    plan = LanePlan(
+def _plan(draft):
+    return LanePlan(
         run_id="laws",
         lane=Lane.SPECULATIVE,
         target=toy(),
@@ -135,7 +134,26 @@ def test_a_loaded_pair_is_summed_over_its_own_logits(weights):
         settings=DecodingConfig(lookahead=3, max_new_tokens=32, temperature=0.0),
         new_drafter=lambda capacity: DraftModel(draft, capacity),
     )
-    found = sum_laws(plan, draft if weights else None)
+
+
+@pytest.mark.parametrize("weights", [True, False])
+def test_a_loaded_pair_is_summed_over_its_own_logits(weights):
+    draft = toy(seed=1)
+    found = sum_laws(_plan(draft), draft if weights else None)
     assert found.temperature == 0.8  # at 0 there is one text, and nothing to see
     assert found.outputs == 8**3
     assert [law.distance < 1e-6 for law in found.laws] == [True, True, True, False]
+
+
+def test_a_stop_acts_between_the_readings_of_the_tree():
+    """A real target reads 64 texts here: half a minute in which Stop did nothing."""
+    asked = []
+
+    def should_stop() -> bool:
+        asked.append(True)
+        return len(asked) > 3
+
+    draft = toy(seed=1)
+    with pytest.raises(Cancelled):
+        sum_laws(_plan(draft), draft, should_stop)
+    assert len(asked) == 4
