@@ -124,7 +124,7 @@ class Session:
         from core.checkpoints.devices import place
         from core.checkpoints.loading import fetch
         from core.checkpoints.progress import Cancelled, Work
-        from core.lab.memory_use import resident_bytes
+        from core.lab.memory_use import libraries_bytes
 
         wanted = [pair.target] if pair.draft is None else [pair.target, pair.draft]
         for model in wanted:
@@ -135,7 +135,8 @@ class Session:
                     fetch(model.reference, Work(report, should_stop))
             self._require_fit(pair)
             if self._libraries_bytes is None:  # for a bench: what is not the pair
-                self._libraries_bytes = resident_bytes()
+                report(LoadProgress("Preparing the kernels"))
+                self._libraries_bytes = libraries_bytes(place(pair.target).device)
             # A target that drafts for itself is one model, not two.
             models = {
                 m: self._model(m, report, should_stop, drafts=m != pair.target)

@@ -17,7 +17,7 @@ from core.drafters.protocol import Drafter
 from core.errors import ConfigurationError
 from core.lab.bench import Bench, Ids
 from core.lab.contenders import Contender, Ours, Theirs
-from core.lab.memory_use import MemoryUse, memory_use, resident_bytes
+from core.lab.memory_use import MemoryUse, libraries_bytes, memory_use
 from core.lab.random_models import random_pair
 from core.machine import describe_machine
 from core.prompts import Prompt, library
@@ -107,8 +107,9 @@ def random_bench(
         ConfigurationError: for a shape, device or dtype that is not there.
         DeviceMemoryError: if a model does not fit.
     """
-    before = resident_bytes()
-    ours, drafts, modules = random_pair(target, draft, place(config))
+    placement = place(config)
+    before = libraries_bytes(placement.device)
+    ours, drafts, modules = random_pair(target, draft, placement)
     module, assistant = (
         modules["target"],
         _assistant(modules["draft"], settings.lookahead),

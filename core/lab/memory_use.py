@@ -12,6 +12,7 @@ import torch
 from core import metrics
 from core.checkpoints.loading import LoadedModel
 from core.checkpoints.memory import estimate
+from core.sampling import kernels
 
 _STATUS = Path("/proc/self/status")
 
@@ -56,7 +57,7 @@ def memory_use(
     Args:
         target: the loaded target.
         draft: the loaded draft, if it has weights.
-        libraries_bytes: see :func:`resident_bytes`, before the pair was loaded.
+        libraries_bytes: see :func:`libraries_bytes`, before the pair was loaded.
         capacity: tokens that each cache holds in ``play``.
         play: decodes speculatively.
     """
@@ -78,6 +79,18 @@ def memory_use(
         weights_bytes=needs.weights_bytes,
         cache_bytes=needs.cache_bytes,
     )
+
+
+def libraries_bytes(device: str) -> int:
+    """Return what this process holds with all in it that a load brings but the pair.
+
+    On a CPU the kernels belong to it: what is compiled for one pair serves them all.
+    """
+    import core.runtime.models  # noqa: F401  # with transformers behind it
+
+    if torch.device(device).type == "cpu":
+        kernels.prepare()
+    return resident_bytes()
 
 
 def resident_bytes() -> int:
