@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import sys
 from collections.abc import Sequence
 
+CANCELLED = 130
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command, or open the window."""
+    """Run a command, or open the window; Ctrl+C ends both in one sentence."""
+    try:
+        return _main(argv)
+    except KeyboardInterrupt:  # while Python imports what would catch it
+        print("draftrace: cancelled.", file=sys.stderr)
+        return CANCELLED
+
+
+def _main(argv: Sequence[str] | None) -> int:
+    import multiprocessing  # inside, so that Ctrl+C is caught meanwhile
+
     multiprocessing.freeze_support()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments and (not arguments[0].startswith("-") or arguments[0] == "--version"):

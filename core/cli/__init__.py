@@ -48,7 +48,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _run_command(list(sys.argv[1:] if argv is None else argv))
+    except CoreError as error:
+        print(f"draftrace: {error.sentence}", file=sys.stderr)
+        return BAD_INPUT
+    except KeyboardInterrupt:  # also while a command's modules are imported
+        code = CANCELLED
+    if code == CANCELLED:
+        print("draftrace: cancelled.", file=sys.stderr)
+    return code
+
+
+def _run_command(arguments: list[str]) -> int:
     parser = _parser()
     if not arguments or arguments[0] not in COMMANDS:
         parser.parse_args(arguments)  # prints help, version or what is wrong
@@ -56,17 +68,8 @@ def _run(argv: Sequence[str] | None) -> int:
         return DONE
     command = importlib.import_module(f"core.cli.{arguments[0]}")
     options = command.parser(arguments[0]).parse_args(arguments[1:])
-    try:
-        refuse_at_once(options)
-        code = command.main(options)
-    except CoreError as error:
-        print(f"draftrace: {error.sentence}", file=sys.stderr)
-        return BAD_INPUT
-    except KeyboardInterrupt:
-        code = CANCELLED
-    if code == CANCELLED:
-        print("draftrace: cancelled.", file=sys.stderr)
-    return code
+    refuse_at_once(options)
+    return command.main(options)
 
 
 def _drop_output() -> None:

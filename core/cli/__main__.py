@@ -2,6 +2,11 @@
 
 import sys
 
-from core.cli import main
+try:
+    from core.cli import main
 
-sys.exit(main())
+    code = main()
+except KeyboardInterrupt:  # before the command line could catch it itself
+    print("draftrace: cancelled.", file=sys.stderr)
+    code = 130
+sys.exit(code)

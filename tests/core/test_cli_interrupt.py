@@ -119,3 +119,36 @@ def check_files(folder: Path) -> None:
         assert [json.loads(line) for line in (folder / "s").read_text().splitlines()]
     if (folder / "d").is_dir():
         assert json.loads((folder / "d" / "work" / "begun.json").read_text())
+
+
+INTERRUPTED_IMPORT = """
+import importlib.abc, os, signal, sys
+
+class Interrupting(importlib.abc.MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[-1]:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Interrupting())
+import {door}
+sys.exit({door}.main(["inspect", "demo"]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("door", "imported"),
+    [
+        ("core.cli", "core.cli.inspect"),
+        ("app.__main__", "core"),
+        ("app.__main__", "core.cli"),
+        ("app.__main__", "core.errors"),
+        ("app.__main__", "core.cli.inspect"),
+    ],
+)
+def test_ctrl_c_while_a_command_is_imported_is_quiet(door, imported):
+    """Somebody changes their mind at once; it was a page of traceback."""
+    program = [sys.executable, "-c", INTERRUPTED_IMPORT.format(door=door), imported]
+    ended = subprocess.run(program, capture_output=True, text=True, timeout=60)
+    said = (ended.returncode, ended.stdout, ended.stderr)
+    assert said == (130, "", "draftrace: cancelled.\n")
