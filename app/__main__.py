@@ -13,7 +13,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _main(argv)
     except KeyboardInterrupt:  # while Python imports what would catch it
-        print("draftrace: cancelled.", file=sys.stderr)
+        sys.stderr.write("draftrace: cancelled.\n")
         return CANCELLED
 
 
