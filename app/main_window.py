@@ -416,6 +416,7 @@ class MainWindow(QMainWindow):
             actions[name].triggered.connect(slot)
         for name in ("full_screen", "leave"):
             self.addAction(actions[name])  # they work, too, where the menus are hidden
+        self.page.pair.make_draft_offered.connect(actions["make_draft"].setEnabled)
         actions["show_rejected"].toggled.connect(self._on_show_rejected)
         actions["show_left"].toggled.connect(self.page.left.setVisible)
         actions["show_right"].toggled.connect(self.page.right.setVisible)

@@ -34,6 +34,7 @@ class PairOutlook:
         reasons: why not, or what is worth knowing, each a sentence.
         needed_bytes: memory for weights and caches; None if unknown.
         free_bytes: of the chosen device; None if unknown.
+        no_draft: why no draft can be made for the target; empty where one can.
     """
 
     fits: bool | None
@@ -41,6 +42,7 @@ class PairOutlook:
     reasons: tuple[str, ...] = ()
     needed_bytes: int | None = None
     free_bytes: int | None = None
+    no_draft: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ def look_at(pair: PairConfig, config: DecodingConfig) -> PairOutlook:
     """Return whether the pair fits, and what memory it needs for a race."""
     from core.checkpoints.inspection import inspect_checkpoint
     from core.checkpoints.memory import estimate
+    from core.checkpoints.plain_only import target_refusal
 
     target = inspect_checkpoint(pair.target.reference)
     draft = inspect_checkpoint(pair.draft.reference) if pair.draft else None
@@ -128,7 +131,9 @@ def look_at(pair: PairConfig, config: DecodingConfig) -> PairOutlook:
         dtype=pair.target.dtype,
     )
     fits, verdict, reasons = _verdict(pair, target, draft)
-    return PairOutlook(fits, verdict, reasons, needed.total_bytes, needed.free_bytes)
+    memory = needed.total_bytes, needed.free_bytes
+    no_draft = target_refusal(target).sentence if target.plain_only else ""
+    return PairOutlook(fits, verdict, reasons, *memory, no_draft)
 
 
 def path_choices(kind: DrafterKind | None) -> tuple[Choice, ...]:

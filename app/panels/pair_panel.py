@@ -46,12 +46,13 @@ class PairPanel(QWidget):
         changed: the PairConfig that is chosen now.
         path_asked: True for the target (else the draft), and the Ask.
         make_draft_asked: for the target that is chosen.
+        make_draft_offered: whether a draft can be made for it.
         loaded: the PairConfig that is in memory now.
     """
 
     changed = Signal(object)
     path_asked = Signal(bool, object)
-    make_draft_asked = Signal()
+    make_draft_asked, make_draft_offered = Signal(), Signal(bool)
     loaded = Signal(object)
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -134,6 +135,7 @@ class PairPanel(QWidget):
         set_label_role(self.verdict, role, sign + outlook.verdict)
         self._show_notes(outlook.reasons if outlook.fits else ())
         self._show_memory(outlook)
+        self._offer_draft(outlook.no_draft)
 
     def show_loaded(self, loaded: PairLoaded) -> None:
         """Show what the core said when the pair was loaded."""
@@ -152,6 +154,13 @@ class PairPanel(QWidget):
         for control in (self.target, self.drafter, self.device):
             control.setEnabled(not locked)
             control.setToolTip(LOCKED if locked else "")
+
+    def _offer_draft(self, reason: str) -> None:
+        """Offer to make a draft, or say why none can be made."""
+        self.make_draft.setEnabled(not reason)
+        self.make_draft.setToolTip(reason or MAKE_DRAFT_TIP)
+        self.make_draft.setAccessibleDescription(reason)
+        self.make_draft_offered.emit(not reason)
 
     def _show_memory(self, outlook: PairOutlook) -> None:
         needed, free = outlook.needed_bytes, outlook.free_bytes

@@ -146,6 +146,7 @@ def test_a_target_that_decodes_plainly_only_says_so_before_it_is_loaded(
     assert (refused.fits, refused.verdict) == (False, lookup.note)
     assert (plain.fits, plain.verdict) == (True, "plain decoding only")
     assert "cannot be rewound" in plain.reasons[0]
+    assert refused.no_draft == plain.no_draft == lookup.note
 
 
 def test_the_short_list_judges_for_a_target_outside_of_the_places(models, tmp_path):

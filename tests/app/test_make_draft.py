@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from functools import partial
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
 
 from app import settings as stored
 from app.application import Application
-from core.config import DrafterKind, ModelConfig, PairConfig
+from app.pair_outlook import look_at
+from app.panels.pair_panel import MAKE_DRAFT_TIP
+from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from core.control import Control
 from core.distillation.folder import DraftFolder, begin
 from core.distillation.plan import (
@@ -22,6 +25,7 @@ from core.distillation.plan import (
     Stage,
 )
 from core.errors import ConfigurationError
+from tests.core.checkpoints.tiny_checkpoints import make_gguf
 from tests.fakes import ScriptedSession, machine
 
 pytestmark = pytest.mark.window
@@ -170,3 +174,19 @@ def test_it_waits_while_something_else_runs(qtbot, window, session, dialog):
         session.release()
     assert dialog.start.isEnabled()
     assert not session.plans
+
+
+def test_no_draft_is_offered_for_a_target_that_decodes_plainly_only(window, tmp_path):
+    """It was offered, and refused only once a folder was chosen and Start pressed."""
+    plain_only = make_gguf(tmp_path / "odd.gguf", architecture="mamba")
+    panel, action = window.page.pair, window.actions_["make_draft"]
+    look = partial(look_at, config=DecodingConfig())
+    panel.show_outlook(look(PairConfig(ModelConfig(str(plain_only)))))
+    assert not panel.make_draft.isEnabled()
+    assert not action.isEnabled()
+    assert "cannot be rewound" in panel.make_draft.toolTip()
+    whole = make_gguf(tmp_path / "even.gguf")
+    panel.show_outlook(look(PairConfig(ModelConfig(str(whole)))))
+    assert panel.make_draft.isEnabled()
+    assert action.isEnabled()
+    assert panel.make_draft.toolTip() == MAKE_DRAFT_TIP
