@@ -15,6 +15,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from statistics import median
 
 from core import metrics
 from core.config import MAX_LOOKAHEAD
@@ -123,18 +124,17 @@ def at_context(costs: StepCosts, context: float) -> StepCosts:
     )
 
 
-def average(several: Sequence[StepCosts]) -> StepCosts:
-    """Return a pair's costs with the mean of its steps' times; the rest is the last's.
+def typical(several: Sequence[StepCosts]) -> StepCosts:
+    """Return a pair's costs with the medians of its steps' times, the rest as last.
 
     Args:
         several: at least one, all with the same widths.
     """
-    last, number = several[-1], len(several)
     target = zip(*(costs.target_ms for costs in several), strict=True)
     return replace(
-        last,
-        target_ms=tuple(sum(times) / number for times in target),
-        draft_ms=sum(costs.draft_ms for costs in several) / number,
+        several[-1],
+        target_ms=tuple(median(times) for times in target),
+        draft_ms=median(costs.draft_ms for costs in several),
     )
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from core import metrics
 from core.events import Counts, StepCosts
-from core.lab.cost_model import at_context, average, best, by_place, curve
+from core.lab.cost_model import at_context, best, by_place, curve, typical
 from core.lab.sweep_events import (
     ALL_KINDS,
     AUTO,
@@ -119,7 +119,9 @@ def cell(
         speedup=_median(ratios),
         speedup_low=min(ratios, default=None),
         speedup_high=max(ratios, default=None),
-        predicted_speedup=_predicted(here, costs, lookahead, greedy=temperature == 0),
+        predicted_speedup=_predicted(
+            here, _costs(runs, costs), lookahead, greedy=temperature == 0
+        ),
         **_figures(counted),
     )
 
@@ -154,25 +156,32 @@ def _predicted(
 ) -> float | None:
     """Return the speed-up that the other K's acceptance promises for this one.
 
-    By prompt, then together: equal numbers of tokens at different speeds make up the
-    harmonic mean of the speeds. A machine's speed drifts, and not alike at every width:
-    the costs are those that were taken between the runs.
+    By prompt, then together: each weighs as many tokens as its plain text has.
     """
     if lookahead == 0:
         return 1.0
-    slowness = []
+    plain = fast = 0.0
     for prompt in sorted({(run.prompt_kind, run.prompt) for run in here}):
         mine = [r for r in here if (r.prompt_kind, r.prompt) == prompt]
         others = [run for run in mine if run.lookahead not in (0, lookahead)]
-        taken = [run.costs for run in mine if run.costs is not None]
-        now = average(taken) if taken else costs
-        length = statistics.fmean(run.context for run in mine)
-        now = at_context(now, length)
+        now = at_context(costs, statistics.fmean(run.context for run in mine))
         promised = _promised(others, now, lookahead, greedy=greedy)
         if promised is None:
             return None
-        slowness.append(1 / promised)
-    return len(slowness) / sum(slowness) if slowness else None
+        tokens = sum(run.counts.emitted for run in mine if run.lookahead == 0)
+        plain += tokens
+        fast += tokens / promised
+    return metrics.ratio(plain, fast)
+
+
+def _costs(runs: Runs, costs: StepCosts) -> StepCosts:
+    """Return what the steps cost all through a sweep, or ``costs`` without a timing.
+
+    A machine's speed drifts, and one quick timing says little: a cell is the median of
+    its repeats, and its costs are the medians of all that were taken between the runs.
+    """
+    taken = [run.costs for run in runs if run.costs is not None]
+    return typical(taken) if taken else costs
 
 
 def _promised(

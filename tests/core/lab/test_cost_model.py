@@ -118,8 +118,8 @@ def test_a_longer_context_costs_every_row_of_a_step():
     assert cost_model.at_context(step_costs(), 564) == step_costs()
 
 
-def test_the_mean_of_costs_is_taken_width_by_width():
-    one, other = step_costs(), replace(step_costs(), target_ms=(30.0,) * 6)
-    found = cost_model.average([one, other])
-    assert cost_model.target_ms(found, 1) == 25.0
-    assert cost_model.target_ms(found, 17) == 33.0
+def test_one_disturbed_timing_does_not_count():
+    disturbed = replace(step_costs(), target_ms=(90.0,) * 6, draft_ms=50.0)
+    found = cost_model.typical([step_costs(), disturbed, step_costs()])
+    assert found.target_ms == step_costs().target_ms
+    assert found.draft_ms == step_costs().draft_ms

@@ -109,6 +109,18 @@ def test_a_prediction_takes_the_steps_that_were_timed_between_the_runs():
     assert found == pytest.approx(predict(dear, acceptance, 1, greedy=True).speedup)
 
 
+def test_a_pooled_prediction_weighs_prompts_by_their_tokens():
+    """A text of nine times the tokens takes nine times the weight, as when measured."""
+    prose = replace(run(0, 1800, kind="prose"), counts=Counts(90, 0, 0, 0, 0, 90, 90))
+    runs = [run(0, 200), run(2, 80), prose, run(2, 80, kind="prose", accepted=0)]
+    runs[-1] = replace(runs[-1], accepted_at=(0, 0))
+    fast, slow, pooled = (
+        cell(PLAN, [*runs, run(1, 100, kind=kind)], COSTS, 1, 0.0, of).predicted_speedup
+        for kind, of in (("code", "code"), ("prose", "prose"), ("code", ALL_KINDS))
+    )
+    assert pooled == pytest.approx(100 / (10 / fast + 90 / slow))
+
+
 def test_an_automatic_lookahead_stands_beside_the_fixed_ones():
     plan = replace(PLAN, lookaheads=(1, AUTO))
     auto = [
