@@ -9,7 +9,7 @@ from typing import cast
 import pyqtgraph as pg
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QContextMenuEvent, QFontMetrics, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.fonts import text_font
 from app.theme import Theme
@@ -19,6 +19,7 @@ from app.views.plot_source import PlotSource, Rewindable
 from core.events import Event, Lane
 
 LEFT_AXIS = 56
+SIDES, GAP = 8 + 6, 10  # around the heading; between title and key
 
 
 class PlotCard(QFrame):
@@ -55,15 +56,15 @@ class PlotCard(QFrame):
         self._empty.setProperty("role", "muted")
         self._empty.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._empty.setWordWrap(True)
-        top = QHBoxLayout()
-        top.setContentsMargins(6, 0, 4, 0)
-        top.addWidget(self._title)
-        top.addStretch(1)
-        top.addWidget(self._key)
+        self._top = QBoxLayout(QBoxLayout.Direction.LeftToRight)
+        self._top.setContentsMargins(6, 0, 4, 0)
+        self._top.setSpacing(0)
+        self._top.addWidget(self._title)
+        self._top.addWidget(self._key, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(8, 6, 8, 4)
         layout.setSpacing(2)
-        layout.addLayout(top)
+        layout.addLayout(self._top)
         layout.addWidget(self.plot, 1)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.source.title)
@@ -117,9 +118,22 @@ class PlotCard(QFrame):
         self._stale = False
         self.source.draw()
         self._key.setText(self.source.key(Theme.current()))
+        self._fit()
         self._show_words()
         self.setAccessibleDescription(self.source.summary())
         return True
+
+    def _fit(self) -> None:
+        """Put the key under the title where it would be cut beside it."""
+        room = self.width() - 2 * SIDES
+        wide = self._title.sizeHint().width() + GAP + self._key.sizeHint().width()
+        below = bool(self._key.text()) and wide > room
+        box, side = QBoxLayout.Direction, Qt.AlignmentFlag
+        self._top.setDirection(box.TopToBottom if below else box.LeftToRight)
+        self._key.setAlignment(side.AlignLeft if below else _RIGHT)
+        line = QFontMetrics(text_font("small")).height()
+        # The words, and 60 px of picture.
+        self.setMinimumHeight(max(120, (5 + below) * line + 50))
 
     def _show_words(self) -> None:
         empty, note = self.source.is_empty(), self.source.note()
@@ -153,10 +167,11 @@ class PlotCard(QFrame):
             axis.setStyle(tickLength=-3, tickTextOffset=3)
         height = QFontMetrics(text_font("small")).height()
         self._item.getAxis("bottom").setHeight(2 * height + 4)
-        self._item.getAxis("left").setWidth(height + 30)
-        self.setMinimumHeight(max(120, 5 * height + 50))  # words, and 60 px of picture
+        numbers = QFontMetrics(text_font("small")).horizontalAdvance("100") + 8
+        self._item.getAxis("left").setWidth(height + max(30, numbers))
         self.source.restyle(theme)
         self._key.setText(self.source.key(theme))
+        self._fit()
         self._stale = True
 
     def export(self, path: str | Path) -> None:
@@ -172,6 +187,8 @@ class PlotCard(QFrame):
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._empty.setGeometry(self.plot.rect().adjusted(44, 0, -4, -30))
+        if event.size().width() != event.oldSize().width():
+            self._fit()
 
     @Slot(object)
     def _on_clicked(self, event: object) -> None:
@@ -180,3 +197,6 @@ class PlotCard(QFrame):
         found = self.source.round_at(place.x())
         if found is not None:
             self.round_chosen.emit(*found)
+
+
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

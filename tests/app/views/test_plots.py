@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage
+from PySide6.QtGui import QFont, QImage
 from story import SETTINGS, plain_rounds, rounds_of, started
 
 from app import theme
@@ -271,3 +271,29 @@ def test_a_refresh_stays_cheap_over_five_thousand_tokens(panel, capsys):
     line = card(panel, "Time per token").source._curves[0]._line
     assert len(line.getData()[0]) <= 600
     assert statistics.median(times) < 100  # a refresh comes every 100 ms
+
+
+@pytest.mark.parametrize("larger", [0, 8])
+def test_no_key_is_cut_whatever_the_size_of_the_type(qapp, show, rounds, larger):
+    before = qapp.font()
+    try:
+        qapp.setFont(bigger(before, larger))
+        theme.apply(qapp, "light")
+        panel = show(PlotsPanel(), 320, 720)
+        feed(panel, [started(), started(Lane.PLAIN), *rounds, *plain_rounds()])
+        qapp.processEvents()
+        keyed = [c for c in panel.cards if c._key.text()]
+        assert len(keyed) >= 3  # those that are seen
+        for shown in keyed:
+            cut = shown._key.sizeHint().width() - shown._key.width()
+            assert cut <= 0, (shown.source.title, cut)
+            assert shown._key.geometry().intersects(shown._title.geometry()) is False
+    finally:
+        qapp.setFont(before)
+        theme.apply(qapp, "light")
+
+
+def bigger(font, points):
+    made = QFont(font)
+    made.setPointSizeF(font.pointSizeF() + points)
+    return made
