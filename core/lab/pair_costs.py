@@ -25,6 +25,7 @@ STEPS_MS = 900.0
 FAR, FAR_ROWS = 384, 9  # a longer context, and the width that shows what it costs
 FAR_STEP_MS = 100.0  # a slower target is not made to read it
 BRIEF_STEPS = 2  # where they are timed once more
+DRAFT_STEPS = 20  # of a draft: after the target's the first ones find cold caches
 
 
 def measure_costs(
@@ -42,7 +43,9 @@ def measure_costs(
         should_stop: asked between steps and rounds.
     """
     steps = _steps(target, TARGET_ROWS, should_stop)
-    reading = _steps(draft, DRAFT_ROWS, should_stop) if draft else {1: 0.0}
+    reading = {1: 0.0}
+    if draft is not None:
+        reading = _steps(draft, DRAFT_ROWS, should_stop, repeats=DRAFT_STEPS)
     rounds = RoundCosts(target, draft, new_drafter, reading.get(1, 0.0), should_stop)
     greedy, sampled = rounds.overhead(0.0), rounds.overhead(1.0)
     if should_stop() or not steps or not reading:
@@ -102,7 +105,7 @@ def time_steps(
     steps = _steps(target, TARGET_ROWS, should_stop, repeats=BRIEF_STEPS)
     reading = {1: 0.0}
     if draft is not None:
-        reading = _steps(draft, DRAFT_ROWS[:1], should_stop, repeats=BRIEF_STEPS)
+        reading = _steps(draft, DRAFT_ROWS[:1], should_stop, repeats=DRAFT_STEPS)
     if should_stop() or not steps or not reading:
         return None
     times = tuple(steps.values())
