@@ -12,7 +12,8 @@ from core.config import DecodingConfig
 from core.decoding.speculative import Judgement, Round
 from core.events import Candidate, Counts, Origin, Place, TokenOutcome, Verdict
 from core.sampling import acceptance, summaries
-from core.sampling.distributions import fit_width, softmax
+from core.sampling.block_rows import chances
+from core.sampling.distributions import softmax
 from core.sampling.streams import Purpose, stream_key
 
 Label = Callable[[int], str]
@@ -62,48 +63,53 @@ class Recorder:
     def __init__(self, label: Label, dtype: str, *, plain: bool) -> None:
         self._label = label
         self._dtype = dtype
+        self._unwarped_tops = summaries.UnwarpedTops()
         self._last_origin = Origin.PLAIN if plain else Origin.BONUS
 
     def places(
         self, played: Round, position: int, settings: DecodingConfig
     ) -> tuple[Place, ...]:
         """Return the record of each proposal of the round."""
-        tested = count_round(played).tested
+        tested, ids = count_round(played).tested, played.proposal.ids
+        drafts = chances(played.judgement.draft, ids)
         return tuple(
-            self._judged(played, place, position, settings)
+            self._judged(played, place, drafts[place], position, settings)
             if place < tested
-            else self._discarded(played, place)
-            for place in range(len(played.proposal.ids))
+            else self._discarded(played, place, drafts[place])
+            for place in range(len(ids))
         )
 
-    def _discarded(self, played: Round, place: int) -> Place:
+    def _discarded(self, played: Round, place: int, draft: float) -> Place:
         token_id = played.proposal.ids[place]
         return Place(
             index=place + 1,
             token_id=token_id,
             text=self._label(token_id),
             verdict=Verdict.DISCARDED,
-            draft_probability=float(played.judgement.draft[place][token_id]),
+            draft_probability=draft,
         )
 
     def _judged(
-        self, played: Round, place: int, position: int, settings: DecodingConfig
+        self,
+        played: Round,
+        place: int,
+        draft: float,
+        position: int,
+        settings: DecodingConfig,
     ) -> Place:
         judgement, token_id = played.judgement, played.proposal.ids[place]
-        draft, target = judgement.draft[place], judgement.target[place]  # [V], [V]
-        key = stream_key(settings.seed, Purpose.TARGET, position + place)
-        overlap, product, agrees = summaries.compare(draft, target, key)
-        chances = float(draft[token_id]), float(target[token_id])
+        target = float(judgement.target[place][token_id])
+        overlap, product, agrees = _compared(played, place, draft, position, settings)
         accepted = place < played.accepted
         return Place(
             index=place + 1,
             token_id=token_id,
             text=self._label(token_id),
             verdict=Verdict.ACCEPTED if accepted else Verdict.REFUSED,
-            draft_probability=chances[0],
-            target_probability=chances[1],
+            draft_probability=draft,
+            target_probability=target,
             uniform=judgement.uniforms[place] if judgement.uniforms else None,
-            acceptance_probability=acceptance.acceptance_probability(*chances),
+            acceptance_probability=acceptance.acceptance_probability(draft, target),
             overlap=overlap,
             product=product,
             shared_noise_agrees=agrees,
@@ -120,31 +126,24 @@ class Recorder:
         self, played: Round, place: int, settings: DecodingConfig
     ) -> dict[str, tuple[Candidate, ...]]:
         """Return the best of draft, target and residual; unwarped at temperature 0."""
-        judgement = played.judgement
-        draft, target = judgement.draft[place], judgement.target[place]  # [V], [V]
-        if settings.temperature == 0:
-            target = softmax(judgement.scores[place])
-            draft = self._unwarped_draft(played, place, target)
-            residual = acceptance.residual_distribution(draft, target)
+        judgement, scores = played.judgement, played.proposal.scores
+        if settings.temperature == 0 and scores is not None:
+            whole = isinstance(scores, Tensor)
+            draft, ids = (scores[place], None) if whole else scores.narrow(place)
+            tops = self._unwarped_tops(draft, ids, judgement.scores[place])
         else:
-            residual = judgement.residual(place)
+            tops = map(summaries.most_probable, _laws(judgement, place, settings))
+        draft_top, target_top, residual_top = map(self._named, tops)
         return {
-            "draft_top": self._top(draft),
-            "target_top": self._top(target),
-            "residual_top": self._top(residual),
+            "draft_top": draft_top,
+            "target_top": target_top,
+            "residual_top": residual_top,
         }
 
-    def _unwarped_draft(self, played: Round, place: int, target: Tensor) -> Tensor:
-        """Return what the draft thought, as wide as ``target`` [V]."""
-        scores = played.proposal.scores
-        if scores is None:
-            return played.judgement.draft[place]
-        whole = isinstance(scores, Tensor)
-        law = softmax(scores[place]) if whole else scores.softmax(place)
-        return fit_width(law.to(target.device), target.shape[-1])
-
     def _top(self, row: Tensor) -> tuple[Candidate, ...]:
-        best = summaries.most_probable(row)
+        return self._named(summaries.most_probable(row))
+
+    def _named(self, best: summaries.Best) -> tuple[Candidate, ...]:
         return tuple(Candidate(i, self._label(i), p) for i, p in best)
 
     def tokens(
@@ -217,3 +216,37 @@ class Recorder:
         if played.last is None or index < len(played.proposal.ids):
             return None
         return played.last.margin
+
+
+def _laws(
+    judgement: Judgement, place: int, settings: DecodingConfig
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Return draft, target and residual of one place, [V] each."""
+    draft = judgement.draft[place]
+    if settings.temperature > 0:
+        return draft, judgement.target[place], judgement.residual(place)
+    target = softmax(judgement.scores[place])
+    return draft, target, acceptance.residual_distribution(draft, target)
+
+
+def _compared(
+    played: Round, place: int, draft: float, position: int, settings: DecodingConfig
+) -> tuple[float, float, bool]:
+    """Return overlap and product of a place's laws, and whether shared noise agrees.
+
+    At temperature 0 the target's law is its choice, and so is the law of a draft that
+    was certain: then nothing need be summed.
+
+    Args:
+        played: the round.
+        place: which proposal.
+        draft: its draft probability.
+        position: of the round's first token.
+        settings: of the round.
+    """
+    judgement = played.judgement
+    if settings.temperature == 0 and draft == 1 and judgement.choices:
+        same = judgement.choices[place].token_id == played.proposal.ids[place]
+        return float(same), float(same), same
+    key = stream_key(settings.seed, Purpose.TARGET, position + place)
+    return summaries.compare(judgement.draft[place], judgement.target[place], key)

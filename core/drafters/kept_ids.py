@@ -22,6 +22,7 @@ class KeptIds:
     Attributes:
         ids: place i of a row is that of token ``ids[i]``.
         count: how many there are.
+        places: ``ids`` as a tensor, [count] int64.
     """
 
     def __init__(
@@ -31,11 +32,11 @@ class KeptIds:
         self.count = len(self.ids)
         self._vocabulary = vocabulary
         self._place = {token_id: n for n, token_id in enumerate(self.ids)}
-        self._places = torch.tensor(self.ids, dtype=torch.long, device=device)
+        self.places = torch.tensor(self.ids, dtype=torch.long, device=device)
 
     def spread(self, rows: Tensor, rest: float) -> Tensor:
         """Return [..., V] rows of [..., count] ones, ``rest`` where no id was kept."""
-        return spread(rows, self._places, self._vocabulary, rest)
+        return spread(rows, self.places, self._vocabulary, rest)
 
     def place(self, token_id: int) -> int | None:
         """Return where an id stands in a row, or None for one that was not kept."""
@@ -44,11 +45,11 @@ class KeptIds:
     def write(self, row: Tensor, out: Tensor) -> None:
         """Put the kept ids' ``row`` [count] into theirs of ``out`` [V]."""
         if kernels.serve(row, out):
-            places = self._places.numpy()
+            places = self.places.numpy()
             kernels.rows.scatter(row.numpy(), places, out.numpy())
         else:
-            out[self._places] = row
+            out[self.places] = row
 
     def pick(self, rows: Tensor) -> Tensor:
         """Return the kept ids' [..., count] of [..., V] rows."""
-        return rows[..., self._places]
+        return rows[..., self.places]

@@ -8,7 +8,6 @@ import torch
 from torch import Tensor
 
 from core.drafters.kept_ids import KeptIds
-from core.sampling.distributions import softmax
 
 
 class KeptRows:
@@ -45,14 +44,9 @@ class KeptRows:
             self._write(row, self._wide[place])
         return self._wide[place]
 
-    def softmax(self, place: int) -> Tensor:
-        """Return the [V] distribution of one row of scores, zeros outside the head."""
-        law = softmax(self._narrow[place])
-        if self._kept is None and len(law) == self._vocabulary:
-            return law
-        wide = law.new_zeros(self._vocabulary)
-        self._write(law, wide)
-        return wide
+    def narrow(self, place: int) -> tuple[Tensor, Tensor | None]:
+        """Return one row as the head made it, and the ids that it stands for."""
+        return self._narrow[place], self._kept.places if self._kept else None
 
     def _write(self, row: Tensor, out: Tensor) -> None:
         if self._kept is None:

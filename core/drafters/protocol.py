@@ -43,8 +43,11 @@ class ProposedRows(Protocol):
         """Return the [V] row of one place."""
         ...
 
-    def softmax(self, place: int) -> Tensor:
-        """Return the [V] distribution of one row of scores."""
+    def narrow(self, place: int) -> tuple[Tensor, Tensor | None]:
+        """Return [n] numbers of one place and the [n] ids that they stand for.
+
+        None for ids where number i is that of id i; all others have no number.
+        """
         ...
 
     def at(self, ids: Sequence[int]) -> Sequence[float]:

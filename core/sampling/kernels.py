@@ -44,5 +44,6 @@ def prepare() -> None:
     rows.residual(row, row, out)
     rows.largest(row, TOP)
     rows.scatter(row, np.arange(2), out)
+    rows.unwarped_tops(row, np.arange(2), row, TOP, np.empty((3, 2), np.float32))
     draws.race(row, 1)
     draws.compare(row, row, 1)

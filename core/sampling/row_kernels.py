@@ -19,8 +19,6 @@ _ZERO = np.float32(0.0)
 _LOWEST = np.float32(-87.0)  # e to that is next to the smallest normal number
 _SHIFT = 20
 _BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
-_SHIFT = 20
-_BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
 
 
 @part
@@ -165,6 +163,32 @@ def _insert(ids, values, token, value):
         values[slot], ids[slot] = values[slot - 1], ids[slot - 1]
         slot -= 1
     values[slot], ids[slot] = value, token
+
+
+@kernel
+def unwarped_tops(draft, places, target, count, laws):
+    """Return ids and values [3, count] of the largest of draft, target and residual.
+
+    Args:
+        draft: [n] scores.
+        places: [n] ids that they stand for, or empty where score i is that of id i.
+        target: [V] scores.
+        count: how many of each.
+        laws: [3, V], overwritten with the three distributions.
+    """
+    ids, values = np.zeros((3, count), np.int64), np.zeros((3, count), np.float32)
+    narrow = np.empty(len(draft), np.float32)
+    softmax(draft, 1.0, narrow)
+    laws[0, :] = _ZERO
+    if len(places) > 0:
+        scatter(narrow, places, laws[0])
+    else:
+        laws[0, : len(narrow)] = narrow
+    softmax(target, 1.0, laws[1])
+    residual(laws[0], laws[1], laws[2])
+    for n in range(3):
+        ids[n], values[n] = largest(laws[n], count)
+    return ids, values
 
 
 @kernel

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from core.sampling import kernels, streams
+from core.sampling.acceptance import residual_distribution
+from core.sampling.distributions import fit_width, softmax, spread
 from core.sampling.draws import exponential_race
+
+_EVERY_ID = np.empty(0, np.int64)
 
 
 def largest(row: Tensor, count: int = kernels.TOP) -> list[tuple[int, float]]:
@@ -24,9 +29,59 @@ def largest(row: Tensor, count: int = kernels.TOP) -> list[tuple[int, float]]:
     return list(zip(best.indices.tolist(), best.values.tolist(), strict=True))
 
 
-def most_probable(row: Tensor) -> list[tuple[int, float]]:
+Best = list[tuple[int, float]]  # ids and probabilities, descending
+
+
+def most_probable(row: Tensor) -> Best:
     """Return the ids and probabilities of the best of ``row`` [V], zeros left out."""
     return [(i, p) for i, p in largest(row) if p > 0]
+
+
+class UnwarpedTops:
+    """Finds the best of what draft and target thought, and of their residual.
+
+    For temperature 0, where the laws that are drawn from say nothing. Its memory is
+    used again, since a round asks for as many places as were judged.
+    """
+
+    def __init__(self) -> None:
+        self._laws = np.empty((3, 0), np.float32)
+
+    def __call__(
+        self, draft: Tensor, ids: Tensor | None, target: Tensor
+    ) -> tuple[Best, Best, Best]:
+        """Return the best of draft, target and residual, zeros left out.
+
+        Args:
+            draft: [n] scores, n up to V.
+            ids: [n] ids that they stand for; None where score i is that of id i.
+            target: [V] scores.
+        """
+        width = target.shape[-1]
+        if not kernels.serve(draft, target) or len(draft) > width:
+            return _unwarped_in_torch(draft, ids, target)
+        if self._laws.shape[1] != width:
+            self._laws = np.empty((3, width), np.float32)
+        places = _EVERY_ID if ids is None else ids.numpy()
+        count = min(kernels.TOP, width)
+        found = kernels.rows.unwarped_tops(
+            draft.numpy(), places, target.numpy(), count, self._laws
+        )
+        tops = zip(*(part.tolist() for part in found), strict=True)
+        one, two, three = (
+            [(i, p) for i, p in zip(*top, strict=True) if p > 0] for top in tops
+        )
+        return one, two, three
+
+
+def _unwarped_in_torch(
+    draft: Tensor, ids: Tensor | None, target: Tensor
+) -> tuple[Best, Best, Best]:
+    width, law = target.shape[-1], softmax(draft).to(target.device)
+    wide = fit_width(law, width) if ids is None else spread(law, ids, width, 0.0)
+    thought = softmax(target)
+    residual = residual_distribution(wide, thought)
+    return most_probable(wide), most_probable(thought), most_probable(residual)
 
 
 def compare(draft: Tensor, target: Tensor, key: int) -> tuple[float, float, bool]:

@@ -10,7 +10,7 @@ from core.config import DecodingConfig
 from core.errors import NumericalError
 from core.sampling import kernels, summaries
 from core.sampling.acceptance import residual_distribution
-from core.sampling.distributions import warp, warp_numbers
+from core.sampling.distributions import softmax, warp, warp_numbers
 from core.sampling.draws import exponential_race
 from core.sampling.streams import Purpose, signed_key, stream_key
 
@@ -97,3 +97,32 @@ def test_two_laws_are_compared_as_torch_does(width):
     keys = torch.tensor(key).expand(2)
     first, second = exponential_race(torch.stack([draft, target]), keys)[0].tolist()
     assert agrees == (first == second)
+
+
+def _best_of_laws(draft, ids, target):
+    law = softmax(draft)
+    wide = torch.zeros(len(target))
+    wide[torch.arange(len(draft)) if ids is None else ids] = law
+    thought = softmax(target)
+    laws = wide, thought, residual_distribution(wide, thought)
+    return tuple(summaries.most_probable(law) for law in laws)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("kept", ["all", "first", "some"])
+def test_the_best_of_both_unwarped_laws_are_those_of_each_alone(width, kept):
+    ids = torch.arange(0, width, 3) if kept == "some" else None
+    size = width if kept == "all" else (width + 2) // 3
+    target, find = _scores(width, 2), summaries.UnwarpedTops()
+    for seed in (1, 3):  # the second writes over the first one's memory
+        draft = _scores(size, seed)
+        assert find(draft, ids, target) == _best_of_laws(draft, ids, target)
+
+
+def test_the_best_of_other_widths_and_dtypes_are_found_one_after_the_other():
+    find = summaries.UnwarpedTops()
+    wide = find(_scores(9, 1), None, _scores(300, 2))
+    exact = find(_scores(9, 1).double(), None, _scores(300, 2).double())
+    assert [[i for i, _ in best] for best in wide] == [[i for i, _ in b] for b in exact]
+    draft, target = _scores(4, 1), _scores(5, 2)
+    assert find(draft, None, target) == _best_of_laws(draft, None, target)
