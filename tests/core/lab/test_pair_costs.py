@@ -66,3 +66,11 @@ def test_a_load_that_is_stopped_while_it_times_keeps_the_pair_before(target, tmp
     assert any(getattr(event, "stage", "") == "Timing the steps" for event in seen)
     assert not any(isinstance(event, PairLoaded) for event in seen)
     assert session.pair == before
+
+
+def test_a_target_that_drafts_for_itself_costs_what_it_costs(target):
+    """Timed apart on a busy machine, it came out at half of itself and so "won"."""
+    costs = load(Session(), pair(target, target)).costs
+    assert costs is not None
+    assert costs.draft_ms == costs.target_ms[0]
+    assert costs.draft_two_rows_ms == costs.target_ms[1]
