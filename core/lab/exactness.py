@@ -203,7 +203,7 @@ def pair_tables(
     """
     models = [m for m in (plan.target, draft) if m is not None]
     prompt = plan.prompt_ids[-_room(models) :]
-    candidates = best_candidates(models, prompt, CANDIDATES)
+    candidates = best_candidates(models, prompt, CANDIDATES, should_stop)
     tables = [read_tree(m, prompt, candidates, DEPTH, should_stop) for m in models]
     return (tables[1] if len(tables) > 1 else _certain(tables[0])), tables[0]
 

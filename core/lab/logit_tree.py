@@ -21,13 +21,22 @@ ROOT = (0,)  # stands for the prompt, whose own ids are not among the candidates
 
 @torch.inference_mode()
 def best_candidates(
-    models: Sequence[Model], prompt: Sequence[int], count: int
+    models: Sequence[Model],
+    prompt: Sequence[int],
+    count: int,
+    should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[int, ...]:
-    """Return ``count`` ids that the models rank highest after ``prompt``, by turns."""
+    """Return ``count`` ids that the models rank highest after ``prompt``, by turns.
+
+    Raises:
+        Cancelled: if the person asked to stop.
+    """
     width = min(model.facts.vocabulary_size for model in models)
     ranked = [
-        _after_prompt(m, prompt, 0)[1][:width].topk(min(count, width)).indices.tolist()
-        for m in models
+        _after_prompt(model, prompt, 0, should_stop)[1][:width]
+        .topk(min(count, width))
+        .indices.tolist()
+        for model in models
     ]
     turns = [token_id for row in zip(*ranked, strict=True) for token_id in row]
     return tuple(sorted(list(dict.fromkeys(turns))[:count]))
@@ -57,7 +66,7 @@ def read_tree(
         Cancelled: if the person asked to stop.
     """
     kept = torch.tensor(candidates)
-    runner, row = _after_prompt(model, prompt, depth)
+    runner, row = _after_prompt(model, prompt, depth, should_stop)
     rows: dict[tuple[int, ...], Tensor] = {}
     rows[ROOT] = row[kept.to(row.device)].double().cpu()
     for path in paths(len(candidates), depth):
@@ -73,9 +82,10 @@ def read_tree(
 
 
 def _after_prompt(
-    model: Model, prompt: Sequence[int], more: int
+    model: Model, prompt: Sequence[int], more: int, should_stop: Callable[[], bool]
 ) -> tuple[Runner, Tensor]:
     """Return a runner that has read the prompt, and the [V] logits after it."""
     runner = model.new_runner(len(prompt) + more)
-    runner.prefill(prompt[:-1])
+    if not runner.prefill(prompt[:-1], lambda done: not should_stop()) or should_stop():
+        raise Cancelled
     return runner, runner.step(prompt[-1:])[-1].clone()

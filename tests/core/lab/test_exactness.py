@@ -98,7 +98,7 @@ def test_a_stop_acts_while_the_small_tree_is_read():
 
     def should_stop() -> bool:
         asked.append(len(begun))
-        return asked.count(3) > 3
+        return asked.count(3) > 12
 
     for event in verify(_plan(), toy(seed=1), should_stop=should_stop):
         if isinstance(event, CheckStarted):
@@ -108,4 +108,4 @@ def test_a_stop_acts_while_the_small_tree_is_read():
     assert [check.name for check in last.checks] == list(CHECKS)[:2]
     assert last.cancelled
     assert not last.passed
-    assert asked.count(3) < 10
+    assert asked.count(3) < 20
