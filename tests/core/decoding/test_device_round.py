@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
+import time
 
 import pytest
 import torch
@@ -64,7 +65,7 @@ SETTINGS = {
 }
 
 
-def _events(on_device, target, new_drafter, settings, *, eos_ids=(), prompt=(0, 1, 0)):
+def _pulled(on_device, target, new_drafter, settings, *, eos_ids=(), prompt=(0, 1, 0)):
     plan = LanePlan(
         run_id="run",
         lane=Lane.SPECULATIVE if new_drafter else Lane.PLAIN,
@@ -76,7 +77,11 @@ def _events(on_device, target, new_drafter, settings, *, eos_ids=(), prompt=(0, 
         new_drafter=new_drafter,
         on_device=on_device,
     )
-    return list(LaneRun(plan, lambda: settings, lambda: False).events())
+    return LaneRun(plan, lambda: settings, lambda: False).events()
+
+
+def _events(*args, **options):
+    return list(_pulled(*args, **options))
 
 
 def _settings(**changes) -> DecodingConfig:
@@ -331,11 +336,32 @@ def test_a_timed_model_is_stepped_over_ids_on_the_device():
     assert timed.step_ms > 0
 
 
-def test_laps_add_up_to_the_round():
-    for event in _events(True, TARGET, drafting(DRAFT), _settings(temperature=1.0)):
+def _slow(seed: int, ms: float) -> TimedModel:
+    """Return a table that takes ``ms`` for each new row."""
+    right = random_logits(WIDTH, seed)
+
+    def logits(prefix: tuple[int, ...]) -> torch.Tensor:
+        time.sleep(ms / 1e3)
+        return right(prefix)
+
+    return TimedModel(table(logits, WIDTH))
+
+
+@pytest.mark.parametrize("on_device", [False, True])
+def test_laps_hold_their_own_work_and_add_up_to_the_round(on_device):
+    """A row of the target takes thrice as long as one of the draft."""
+    target, draft = _slow(3, 3.0), _slow(4, 1.0)
+    config = _settings(temperature=1.0, max_new_tokens=12)
+    target_ms = draft_ms = clock_ms = 0.0
+    for event in _pulled(on_device, target, drafting(draft), config):
         if isinstance(event, RoundFinished):
-            assert min(event.draft_ms, event.verify_ms, event.rule_ms) > 0
-            assert event.other_ms >= 0
+            assert event.draft_ms >= draft.step_ms - draft_ms
+            assert event.verify_ms >= target.step_ms - target_ms
+            assert min(event.rule_ms, event.other_ms) > 0
+            assert event.round_ms == pytest.approx(event.clock_ms - clock_ms)
+            clock_ms = event.clock_ms
+        target_ms, draft_ms = target.step_ms, draft.step_ms
+    assert min(target_ms, draft_ms) > 0
 
 
 def test_distributions_are_warped_alike():
