@@ -22,6 +22,8 @@ from core.runtime import threads
 from core.runtime.runner import PREFILL_CHUNK, numbers
 from core.runtime.transformers_model import no_room
 
+LOOK_EVERY = 16  # tokens read one by one between two looks at Stop; divides a chunk
+
 
 @dataclass(frozen=True, slots=True)
 class Stepping:
@@ -72,7 +74,8 @@ class StatefulModel:
 
     def new_runner(self, capacity: int) -> StatefulRunner:
         """Return a runner with an empty state for ``capacity`` tokens."""
-        return StatefulRunner(self._module, self._facts, self._stepping, capacity)
+        parts = self._module, self._facts, self._stepping
+        return StatefulRunner(*parts, capacity, self.cache_bytes)
 
     def cache_bytes(self, capacity: int) -> int:
         """Return the memory that one runner's state takes at ``capacity`` tokens."""
@@ -80,7 +83,15 @@ class StatefulModel:
 
 
 class StatefulRunner:
-    """One sequence over a :class:`StatefulModel`."""
+    """One sequence over a :class:`StatefulModel`.
+
+    Args:
+        module: the transformers model.
+        facts: of it.
+        stepping: how to step it.
+        capacity: tokens that fit.
+        bytes_at: the memory of the state by tokens, for an error; 0 where unknown.
+    """
 
     def __init__(
         self,
@@ -88,9 +99,10 @@ class StatefulRunner:
         facts: ModelFacts,
         stepping: Stepping,
         capacity: int,
+        bytes_at: Callable[[int], int] = lambda tokens: 0,
     ) -> None:
         self._module, self._facts, self._stepping = module, facts, stepping
-        self._capacity = capacity
+        self._capacity, self._bytes_at = capacity, bytes_at
         self._length = 0
         self._device = next(module.get_input_embeddings().parameters()).device
         self._state = None if stepping.makes_state else _fresh(module)
@@ -108,13 +120,18 @@ class StatefulRunner:
     def prefill(
         self, ids: Sequence[int], on_chunk: Callable[[int], bool] = lambda done: True
     ) -> bool:
-        """Read ``ids`` into the state; see :class:`core.runtime.runner.Runner`."""
+        """Read ``ids`` into the state; see :class:`core.runtime.runner.Runner`.
+
+        Where tokens are read one by one, ``on_chunk`` is called more often.
+        """
+        read = 0
         for start in range(0, len(ids), PREFILL_CHUNK):
-            chunk = ids[start : start + PREFILL_CHUNK]
-            for part in self._parts(chunk):
+            for part in self._parts(ids[start : start + PREFILL_CHUNK]):
                 self._forward(part, last_only=True)
-            if not on_chunk(start + len(chunk)):
-                return False
+                read += len(part)
+                due = read % LOOK_EVERY == 0 or read == len(ids)
+                if due and not on_chunk(read):
+                    return False
         return True
 
     def step(self, ids: Sequence[int] | Tensor) -> Tensor:
@@ -160,8 +177,9 @@ class StatefulRunner:
         try:
             return self._module(input_ids=tokens, **options)
         except torch.OutOfMemoryError as error:  # it grows as the text does
-            end, held = self._length + len(ids), self.state_bytes()
-            raise no_room(self._facts, end, held) from error
+            end = self._length + len(ids)
+            needed = max(self._bytes_at(end), self.state_bytes())
+            raise no_room(self._facts, end, needed) from error
         finally:
             threads.torch_alone()
 

@@ -9,7 +9,7 @@ from tiny_models import spread
 from transformers import AutoModelForCausalLM
 
 from core.checkpoints.quiet import quiet
-from core.errors import UnsupportedModelError
+from core.errors import DeviceMemoryError, UnsupportedModelError
 from core.runtime import stateful_trial
 from core.runtime.models import wrap_model
 from core.runtime.runner import PREFILL_CHUNK
@@ -185,3 +185,44 @@ def test_a_state_that_does_not_advance_is_refused(monkeypatch):
         wrap(module("mamba"))
     assert "mamba" in caught.value.sentence
     assert "does not advance" in caught.value.sentence
+
+
+def test_float32_is_held_to_rounding_alone(monkeypatch):
+    """A hundredth passes for the rounding of half precision, and for nothing else."""
+    right = stateful_trial.StatefulRunner._forward
+
+    def off(self, ids, last_only):
+        begun = self.length > 0
+        rows = right(self, ids, last_only)
+        return rows * 1.01 if begun else rows
+
+    monkeypatch.setattr(stateful_trial.StatefulRunner, "_forward", off)
+    wrap(module("lfm2", torch.bfloat16), "bfloat16")
+    with pytest.raises(UnsupportedModelError, match="does not advance"):
+        wrap(module("lfm2"))
+
+
+def test_stop_is_looked_at_while_tokens_are_read_one_by_one():
+    runner, seen = wrap(module("mamba")).new_runner(600), []
+
+    def on_chunk(read):
+        seen.append(read)
+        return read < 40
+
+    assert runner.prefill([1])
+    assert not runner.prefill(prompt(500), on_chunk)
+    assert seen == [16, 32, 48]
+    assert runner.length == 49
+
+
+def test_a_state_without_room_says_what_it_would_take(monkeypatch):
+    def full(**options):
+        raise torch.OutOfMemoryError("nothing left")
+
+    model = wrap(module("lfm2"))
+    runner = model.new_runner(1000)
+    runner.step([1])
+    monkeypatch.setattr(runner, "_module", full)
+    with pytest.raises(DeviceMemoryError) as caught:
+        runner.step(prompt(900))
+    assert caught.value.facts["needed"] == model.cache_bytes(901)
