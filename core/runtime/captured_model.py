@@ -22,6 +22,12 @@ from core.runtime.slot_sizes import GRAPH_BYTES, SMALLEST, slot_rows, slot_token
 from core.runtime.transformers_model import MAX_ROWS, Calling, no_room
 
 SPARES = 2  # slots kept for the next run: a race needs two
+# How allocators say it; the one of a CPU has no error class of its own.
+_NO_MEMORY = ("out of memory", "not enough memory", "allocate memory")
+
+
+class NotRecordedError(Exception):
+    """The steps of a model are not recorded; its text says why, fit for people."""
 
 
 class CapturedModel:
@@ -36,7 +42,7 @@ class CapturedModel:
         smallest: tokens of the smallest slot.
 
     Raises:
-        NotImplementedError: if its layers lie on several devices.
+        NotRecordedError: if its layers lie on several devices.
 
     Attributes:
         note: a sentence for whoever loads it.
@@ -53,7 +59,7 @@ class CapturedModel:
     ) -> None:
         device = next(module.parameters()).device
         if len({shape.device for shape in shapes if shape}) > 1:
-            raise NotImplementedError("its layers lie on several devices")
+            raise NotRecordedError("its layers lie on several devices")
         self._module, self._facts, self._calling = module, facts, calling
         self._shapes = tuple(shapes)
         self._recorder = recorder or recorder_for(device)
@@ -74,7 +80,9 @@ class CapturedModel:
         """
         try:
             slot = self._take(self._rounded(capacity))
-        except (torch.OutOfMemoryError, RuntimeError) as error:
+        except RuntimeError as error:
+            if not is_memory_error(error):
+                raise
             raise no_room(self._facts, capacity, self.cache_bytes(capacity)) from error
         runner = CapturedRunner(slot, capacity)
         weakref.finalize(runner, self._give_back, slot).atexit = False
@@ -120,6 +128,13 @@ class CapturedModel:
         """Keep a slot that is no longer used; recording again would cost a second."""
         if len(self._spare) < SPARES:
             self._spare.append(slot)
+
+
+def is_memory_error(error: Exception) -> bool:
+    """Return whether an allocator had nothing left to give."""
+    if isinstance(error, torch.OutOfMemoryError):
+        return True
+    return any(words in str(error) for words in _NO_MEMORY)
 
 
 class CapturedRunner:

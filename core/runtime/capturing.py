@@ -8,19 +8,26 @@ from collections.abc import Sequence
 from torch import Tensor
 from transformers import PreTrainedModel
 
+from core.errors import DeviceMemoryError
 from core.runtime import checks, static_attention
 from core.runtime.captured_graphs import Recorder
-from core.runtime.captured_model import CapturedModel
+from core.runtime.captured_model import (
+    CapturedModel,
+    NotRecordedError,
+    is_memory_error,
+)
 from core.runtime.kv_cache import LayerShape
 from core.runtime.runner import Model
-from core.runtime.slot import OnFraction
-from core.runtime.transformers_model import Calling, TransformersModel
+from core.runtime.slot import WIDTHS, OnFraction
+from core.runtime.transformers_model import MAX_ROWS, Calling, TransformersModel
 
 RECORDED = (
     "Steps run as captured CUDA graphs, untested on a GPU so far; at load they gave "
     "the plain path's scores."
 )
 LOOSE = 0.05  # of the largest logit: what a narrow dtype may round
+_PROMPT = MAX_ROWS + 1  # ids: more than one step takes
+_TRIED = _PROMPT + 1  # tokens of a trial
 
 logger = logging.getLogger(__name__)
 
@@ -92,17 +99,51 @@ def _passing(on_fraction: OnFraction) -> OnFraction:
 def _checked(
     model: CapturedModel, logits: Tensor, on_fraction: OnFraction
 ) -> CapturedModel:
-    """Record a slot and hold a replay against the plain path's ``logits``."""
+    """Record a slot and hold each width against the plain path's ``logits``."""
     facts = model.facts
     model.prepare(on_fraction)
     ids = checks.sample_ids(facts.vocabulary_size)
     tolerance = checks.TOLERANCE if facts.dtype == "float32" else LOOSE
-    if not checks.agree(checks.together(model, ids), logits, tolerance):
-        raise ArithmeticError("a replay gave other scores than the plain path")
+    for width in WIDTHS:
+        rows = _replayed(model, ids, width)
+        if not checks.agree(rows, logits[: len(rows)], tolerance):
+            raise NotRecordedError("a replay gave other scores than the plain path")
+    if not _reads_as_it_steps(model, ids, tolerance):
+        raise NotRecordedError("a prompt that was read gave other scores than steps")
     model.note = RECORDED
     return model
 
 
+def _replayed(model: CapturedModel, ids: list[int], width: int) -> Tensor:
+    """Return the first rows of a step so wide, no more than there are ids: [n, V].
+
+    What follows ``ids`` in the step is nothing to them. A step over other ids comes
+    last, so that a replay that does nothing cannot return what lies there already.
+    """
+    many = ids * (width // len(ids) + 1)
+    runner = model.new_runner(_TRIED)
+    rows = runner.step(many[:width])[: len(ids)].clone()
+    runner.truncate(0)
+    runner.step(many[1 : width + 1])
+    return rows
+
+
+def _reads_as_it_steps(model: CapturedModel, ids: list[int], tolerance: float) -> bool:
+    """Return whether a read prompt gives the next token the scores that steps give."""
+    prompt = (ids * 4)[:_PROMPT]
+    runner = model.new_runner(_TRIED)
+    runner.prefill(prompt)
+    read = runner.step(ids[:1]).clone()
+    runner.truncate(0)
+    runner.step(prompt[:-1])
+    runner.step(prompt[-1:])
+    return checks.agree(read, runner.step(ids[:1]), tolerance)
+
+
 def _reason(error: Exception) -> str:
-    first = str(error).strip().splitlines()
-    return first[0].rstrip(".") if first else type(error).__name__
+    """Return why nothing was recorded; what a library said is in the log."""
+    if isinstance(error, NotRecordedError):
+        return str(error)
+    if isinstance(error, DeviceMemoryError) or is_memory_error(error):
+        return "the device has too little memory free"
+    return "this family cannot be recorded"

@@ -68,6 +68,7 @@ class Slot:
         for width in WIDTHS:
             on_fraction(len(self._steps) / len(WIDTHS))
             self._steps[width] = self._record(width, recorder)
+        self.clear()  # a recording writes rows when it warms up
 
     @torch.inference_mode()
     def _record(self, width: int, recorder: Recorder) -> Work:

@@ -16,7 +16,7 @@ from tiny_models import CONFIGS, VOCABULARY, reference_logits, tiny
 
 from core.errors import DeviceMemoryError
 from core.events import ModelFacts
-from core.runtime import checks, models, static_attention, support
+from core.runtime import checks, models, slot, static_attention, support
 from core.runtime.captured_graphs import run_directly
 from core.runtime.captured_model import CapturedModel
 from core.runtime.capturing import capture
@@ -133,6 +133,15 @@ def test_the_buffers_hold_no_stray_numbers_at_first():
     assert all(torch.isfinite(layer.keys).all() for layer in layers)
 
 
+def test_a_new_slot_holds_nothing_of_its_recording():
+    module = tiny("llama")
+    facts, calling, shapes = parts(module)
+    model = CapturedModel(module, facts, calling, shapes, smallest=32)
+    for layer in model.new_runner(20)._slot._cache.layers:
+        assert not layer.keys.any()
+        assert not layer.values.any()
+
+
 def test_a_run_that_broke_leaves_nothing_to_the_next_one():
     """Its scores may have been NaN, and so may what it wrote into the cache."""
     module = tiny("llama")
@@ -227,6 +236,19 @@ def test_a_cache_without_room_says_how_much_it_needs():
     model, _ = pair("llama")
     with pytest.raises(DeviceMemoryError, match="MiB, more than cpu has free"):
         model.new_runner(10**12)
+
+
+def test_only_a_full_device_is_told_as_one():
+    module = tiny("llama")
+    facts, calling, shapes = parts(module)
+    with pytest.raises(RuntimeError, match="stream is capturing"):
+        CapturedModel(module, facts, calling, shapes, _refuse).new_runner(10)
+
+    def full(work):
+        raise RuntimeError("CUDA error: out of memory")
+
+    with pytest.raises(DeviceMemoryError, match="more than cpu has free"):
+        CapturedModel(module, facts, calling, shapes, full).new_runner(10)
 
 
 def test_more_tokens_than_were_asked_for_are_our_own_fault():
@@ -347,7 +369,7 @@ def _refuse(work):
 @pytest.mark.parametrize(
     ("recorder", "change", "reason"),
     [
-        (_refuse, lambda logits: logits, "not permitted when stream is capturing)"),
+        (_refuse, lambda logits: logits, "(this family cannot be recorded)"),
         (None, lambda logits: logits + 1.0 * logits.abs().max(), "other scores"),
     ],
 )
@@ -360,3 +382,26 @@ def test_what_cannot_be_captured_runs_eagerly_with_a_note(recorder, change, reas
     assert reason in model.note
     assert module.config._attn_implementation == before
     torch.testing.assert_close(model.new_runner(6).step(IDS[:6]), wanted, **CLOSE)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_each_width_is_held_against_the_plain_path(width):
+    """One that does nothing finds the right scores of the width before it."""
+    recorded = []
+
+    def recorder(work):
+        recorded.append(work)
+        work()
+        idle = (len(recorded) - 1) % len(WIDTHS) == WIDTHS.index(width)
+        return (lambda: None) if idle else work
+
+    model, _ = _capture(tiny("llama"), recorder)
+    assert isinstance(model, TransformersModel)
+    assert "a replay gave other scores" in model.note
+
+
+def test_what_is_read_is_held_against_what_is_stepped_over(monkeypatch):
+    monkeypatch.setattr(slot.Slot, "read", lambda self, ids, start: None)
+    model, _ = _capture(tiny("llama"))
+    assert isinstance(model, TransformersModel)
+    assert "a prompt that was read gave other scores" in model.note
