@@ -11,6 +11,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import replace
 
 from core.checkpoints.candidates import Candidate, judge_candidates
+from core.checkpoints.devices import place
 from core.checkpoints.facts import CheckpointFacts
 from core.checkpoints.inspection import inspect_checkpoint
 from core.checkpoints.known import known_checkpoints
@@ -64,8 +65,12 @@ class PairDoctor:
         """Yield DoctorStarted, a DraftProbed for each probe, DoctorFinished.
 
         Raises:
-            CoreError: if the target cannot be read.
+            CoreError: if the target cannot be read or loaded, or if its device or the
+                settings of the probes are not possible.
         """
+        self.settings()
+        if self._plan.probe:
+            place(self._plan.target)  # no draft is to be blamed for a missing device
         yield LoadProgress("Looking at the checkpoints")
         target = inspect_checkpoint(self._plan.target.reference)
         found = _judged(target, self._plan.places)
@@ -82,6 +87,8 @@ class PairDoctor:
     def _probe_all(self) -> Iterator[DoctorEvent]:
         """Probe each draft that fits, the cheapest first."""
         fitting = [draft for draft in self._ranked() if draft.fits]
+        if fitting and not (yield from self._has_target()):
+            return
         for done, draft in enumerate(fitting):
             share = done / len(fitting)
             yield LoadProgress(f"Loading {draft.name}", share)
@@ -94,11 +101,21 @@ class PairDoctor:
             self._drafts[draft.reference] = probed
             yield DraftProbed(probed, self._ranked())
 
+    def _has_target(self) -> Generator[LoadProgress, None, bool]:
+        """Load the target alone if it is not here yet; what fails is not a draft.
+
+        The generator's value is False when stopped.
+        """
+        held = self._session.pair
+        if held is not None and held.target == self._plan.target:
+            return True
+        return (yield from self._load(PairConfig(self._plan.target))) is not None
+
     def _probe(
         self, draft: DraftReport, share: float
     ) -> Generator[LoadProgress, None, DraftReport | None]:
         """Load a draft and decode; the generator's value is None when stopped."""
-        loaded = yield from self._load(draft)
+        loaded = yield from self._load(self._pair(draft.reference))
         if loaded is None or loaded.costs is None:
             return None
         statistics = RunStatistics()
@@ -112,10 +129,10 @@ class PairDoctor:
         return _reported(draft, loaded, statistics, greedy=self._plan.temperature == 0)
 
     def _load(
-        self, draft: DraftReport
+        self, pair: PairConfig
     ) -> Generator[LoadProgress, None, PairLoaded | None]:
         loaded = None
-        for event in self._session.load(self._pair(draft.reference), self._control):
+        for event in self._session.load(pair, self._control):
             match event:
                 case PairLoaded():
                     loaded = event
