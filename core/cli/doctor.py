@@ -38,7 +38,7 @@ def main(options: argparse.Namespace) -> int:
 
     With a target: every checkpoint on this machine as a draft for it.
     """
-    if options.demo or options.target or options.probe:
+    if doctor_pair.asked(options):
         return doctor_pair.main(options)
     facts = findings()
     if options.json:

@@ -50,6 +50,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def asked(options: argparse.Namespace) -> str:
+    """Return the first option that was given and asks for a draft; "" without any."""
+    parser = argparse.ArgumentParser()
+    add_options(parser)
+    for name, default in vars(parser.parse_args([])).items():
+        if getattr(options, name) != default:
+            return f"--{name.replace('_', '-')}"
+    return ""
+
+
 def main(options: argparse.Namespace) -> int:
     """Print the drafts, the best first."""
     plan, progress, found = plan_from(options), Progress(), None
@@ -84,7 +94,9 @@ def plan_from(options: argparse.Namespace) -> DoctorPlan:
             f"--demo and --target {options.target} name two targets; give one of them."
         )
     if not options.demo and not options.target:
-        raise ConfigurationError("--probe needs a target; give --target or --demo.")
+        raise ConfigurationError(
+            f"{asked(options)} needs a target; give --target or --demo."
+        )
     reference = options.target or DEMO_REFERENCE
     return DoctorPlan(
         target=ModelConfig(reference, options.device, options.dtype),

@@ -7,9 +7,10 @@ import json
 import pytest
 
 from core import cli
+from core.checkpoints import loading
 from core.config import DecodingConfig, DrafterKind, ModelConfig
 from core.control import Control
-from core.errors import ConfigurationError
+from core.errors import ConfigurationError, ModelLoadError
 from core.events import LoadProgress
 from core.lab.doctor_events import (
     NOT,
@@ -135,6 +136,23 @@ def test_a_stopped_probe_keeps_what_it_found_and_the_pair_in_memory(shelf):
 
 
 @pytest.mark.slow
+def test_what_is_not_the_fault_of_a_draft_ends_the_search(shelf, monkeypatch):
+    for wrong, named in (({"temperature": 9.0}, "Temperature is 9"), ({}, "abacus")):
+        device = "cpu" if wrong else "abacus"
+        target = ModelConfig(str(shelf / "target"), device, "float32")
+        plan = DoctorPlan(target, (str(shelf),), probe=True, **wrong)
+        with pytest.raises(ConfigurationError, match=named):
+            list(Session().doctor(plan, Control()))
+
+    def broken(config, *_, **__):
+        raise ModelLoadError(f"{config.reference} is broken.")
+
+    monkeypatch.setattr(loading, "load_model", broken)
+    with pytest.raises(ModelLoadError, match="target is broken"):
+        examined(shelf, probe=True)
+
+
+@pytest.mark.slow
 def test_the_command_prints_the_drafts(shelf, capsys):
     asked = ["doctor", "--target", str(shelf / "target"), "--places", str(shelf)]
     assert cli.main([*asked, "--json"]) == 0
@@ -146,4 +164,19 @@ def test_the_command_prints_the_drafts(shelf, capsys):
     text = capsys.readouterr().out
     assert "does not fit" in text
     assert "probe to know what it brings" in text
-    assert cli.main(["doctor", "--probe"]) == 2
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--probe"],
+        ["--places", "here"],
+        ["--prompts", "2"],
+        ["--device", "cpu"],
+        ["--temperature", "1"],
+    ],
+)
+def test_what_asks_for_a_draft_needs_a_target(given, capsys):
+    assert cli.main(["doctor", *given]) == cli.BAD_INPUT
+    sentence = f"{given[0]} needs a target; give --target or --demo."
+    assert sentence in capsys.readouterr().err
