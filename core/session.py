@@ -16,6 +16,7 @@ from core.background import with_progress
 from core.checkpoints.plain_only import (
     draft_refusal,
     plain_only_note,
+    proposals_refusal,
     target_refusal,
 )
 from core.config import (
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from core.drafters.protocol import Drafter
     from core.lab.bench import BenchResult
     from core.runtime.runner import Model
+
+    Loaded = tuple[LoadedModel, LoadedModel | None, StepCosts | None, tuple[str, ...]]
 
 Report = Callable[[LoadProgress], None]
 
@@ -104,7 +107,7 @@ class Session:
                 )
             )
         if loaded is not None:
-            self._target, self._draft, self._costs = loaded
+            self._target, self._draft, self._costs, self._pair_notes = loaded
             self._pair = pair
             yield self._loaded()
 
@@ -114,11 +117,11 @@ class Session:
         report: Report,
         should_stop: Callable[[], bool],
         allow_download: bool,
-    ) -> tuple[LoadedModel, LoadedModel | None, StepCosts | None] | None:
+    ) -> Loaded | None:
         """Judge the pair, load what is not loaded yet, time its steps.
 
         Returns:
-            Target, draft and step costs; None when cancelled.
+            Target, draft, step costs and notes on the pair; None when cancelled.
         """
         report(LoadProgress("Starting torch"))
         from core.checkpoints.devices import place
@@ -133,7 +136,7 @@ class Session:
             if allow_download:
                 for model in wanted:
                     fetch(model.reference, Work(report, should_stop))
-            self._require_fit(pair)
+            notes = self._require_fit(pair)
             if self._libraries_bytes is None:  # for a bench: what is not the pair
                 report(LoadProgress("Preparing the kernels"))
                 self._libraries_bytes = libraries_bytes(place(pair.target).device)
@@ -146,30 +149,34 @@ class Session:
             return None
         target, draft = models[pair.target], models[pair.draft] if pair.draft else None
         if pair.drafter is DrafterKind.NONE:
-            return target, draft, None
+            return target, draft, None, notes
         _require_rewindable(target.facts, draft and draft.facts)
         report(LoadProgress("Timing the steps"))
         from core.lab.pair_costs import measure_costs
 
         costs = measure_costs(target, draft, _drafter_maker(target, draft), should_stop)
-        return None if costs is None else (target, draft, costs)
+        return None if costs is None else (target, draft, costs, notes)
 
-    def _require_fit(self, pair: PairConfig) -> None:
-        """Refuse what cannot be drafted for before a single weight is read."""
+    def _require_fit(self, pair: PairConfig) -> tuple[str, ...]:
+        """Refuse what cannot be drafted for before a single weight is read.
+
+        Returns:
+            Sentences worth knowing about the pair.
+        """
         from core.checkpoints.inspection import inspect_checkpoint
         from core.checkpoints.pairing import judge_pair, require_fit
 
         if pair.drafter is DrafterKind.NONE:
-            return
+            return ()
         target = inspect_checkpoint(pair.target.reference)
         _require_rewindable(target)
         if pair.draft is None:
-            return
+            return ()
         draft = inspect_checkpoint(pair.draft.reference)
         _require_rewindable(target, draft)
         verdict = judge_pair(target, draft)
         require_fit(verdict)
-        self._pair_notes = verdict.notes
+        return verdict.notes
 
     def _model(
         self,
@@ -507,7 +514,9 @@ class Session:
                 yield from distill(plan, control)
 
     def _require_drafter(self, what: str) -> None:
-        _require_rewindable(self._require_target().facts)
+        target = self._require_target().facts
+        if target.plain_only:
+            raise proposals_refusal(target, what)
         if self._new_drafter() is None:
             raise ConfigurationError(
                 f"{what} needs a drafter, and none is chosen; pick prompt lookup or a "

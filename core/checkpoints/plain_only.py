@@ -27,6 +27,20 @@ def target_refusal(facts: CheckpointFacts) -> PlainOnlyError:
     )
 
 
+def proposals_refusal(facts: CheckpointFacts, what: str) -> PlainOnlyError:
+    """Return the error for work that cannot be done without proposals.
+
+    Args:
+        facts: of the target.
+        what: begins the sentence, as "A race".
+    """
+    return _refusal(
+        facts,
+        f"{what} needs proposals, and {_why(facts)} cannot be rewound; choose a target "
+        "with attention layers only.",
+    )
+
+
 def draft_refusal(facts: CheckpointFacts) -> PlainOnlyError:
     """Return the error for ``facts`` as a draft."""
     return _refusal(

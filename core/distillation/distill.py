@@ -14,7 +14,7 @@ from functools import partial
 from core.background import with_progress, with_reports
 from core.checkpoints.facts import CheckpointFacts
 from core.checkpoints.inspection import inspect_checkpoint
-from core.checkpoints.plain_only import target_refusal
+from core.checkpoints.plain_only import proposals_refusal
 from core.control import Control
 from core.distillation import folder as folders
 from core.distillation.card import write_card
@@ -78,7 +78,7 @@ def distill(plan: DistillPlan, control: Control) -> Events:
     yield DistillProgress(Stage.LOADING)
     recipe, facts = recipe_of(plan), inspect_checkpoint(plan.target.reference)
     if facts.plain_only:
-        raise target_refusal(facts)
+        raise proposals_refusal(facts, "A distillation")
     folders.begin(place, source_of(plan, recipe, facts))
     with folders.disk_errors(place):
         yield from _Sitting(plan, recipe, facts, place, control).events()

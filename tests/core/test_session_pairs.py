@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from core.checkpoints import folder_inspection, loading
+from core.checkpoints import folder_inspection, loading, pairing
 from core.config import (
     DecodingConfig,
     DecodingRequest,
@@ -21,7 +21,7 @@ from core.errors import (
     PlainOnlyError,
     VocabularyMismatchError,
 )
-from core.events import Lane, RunStarted
+from core.events import Lane, PairLoaded, RunStarted
 from core.lab.checks import ChecksFinished
 from core.session import Session
 from tests.core.checkpoints.tiny_checkpoints import (
@@ -81,6 +81,21 @@ def test_one_more_special_token_is_a_note(folders, tmp_path):
     assert decode(session).tokens == plain(target).tokens
 
 
+def test_a_load_that_was_cancelled_leaves_the_notes_of_the_pair(
+    folders, tmp_path, monkeypatch
+):
+    target, draft = folders
+    other = checkpoint(tmp_path / "other", layers=1, added=("<|extra|>",))
+    session, control = Session(), Control()
+    before = load(session, pair(target, draft)).notes
+    with monkeypatch.context() as patch:
+        patch.setattr(pairing, "require_fit", lambda verdict: control.stop())
+        seen = list(session.load(pair(target, other), control))
+    assert not any(isinstance(event, PairLoaded) for event in seen)
+    assert load(session, pair(target, draft)).notes == before
+    assert any("1 token more" in n for n in load(session, pair(target, other)).notes)
+
+
 def recurrent(kind: str, folder):
     from transformers import AutoModelForCausalLM, Lfm2Config, MambaConfig
 
@@ -131,7 +146,8 @@ def test_recurrent_state_decodes_plainly_and_no_further(tmp_path, kind):
     request = DecodingRequest("race", "a b", DecodingConfig(max_new_tokens=8))
     with pytest.raises(PlainOnlyError) as caught:
         list(session.race(request, Control()))
-    check_sentence(caught.value, kind, "plain only")
+    check_sentence(caught.value, kind, "A race needs proposals", "attention layers")
+    assert "drafter" not in caught.value.sentence, "none is chosen already"
     first = decode(session)
     assert first.counts.emitted == first.counts.rounds == 40
     assert first.tokens == decode(session).tokens
