@@ -176,7 +176,8 @@ def _soften(row: np.ndarray, temperature: float, out: np.ndarray) -> bool:
     """Set ``out`` [V] to the law of ``row``; return whether that is made of numbers."""
     if temperature == 0:
         return kernels.rows.favourite(row, out)
-    return kernels.rows.softmax(row, max(temperature, _TINY), out)
+    # An int would make Numba compile a second time, in the middle of a run.
+    return kernels.rows.softmax(row, float(max(temperature, _TINY)), out)
 
 
 def softmax(scores: Tensor, temperature: float = 1.0) -> Tensor:
@@ -239,7 +240,7 @@ def _nucleus(probabilities: Tensor, mass: float) -> Tensor:
     vocabulary = probabilities.shape[-1]
     if kernels.serve(probabilities):
         kept = probabilities.reshape(-1, vocabulary).clone()  # [N, V]
-        kernels.rows.keep_nucleus(kept.numpy(), mass)
+        kernels.rows.keep_nucleus(kept.numpy(), float(mass))
         return kept.view_as(probabilities)
     count = min(_NUCLEUS_GUESS, vocabulary)
     while True:

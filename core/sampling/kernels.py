@@ -44,6 +44,8 @@ def prepare() -> None:
     rows.residual(row, row, out)
     rows.largest(row, TOP)
     rows.scatter(row, np.arange(2), out)
+    rows.keep_best(row[None].copy(), row[:1].copy(), 1)
+    rows.keep_nucleus(row[None].copy(), 0.5)
     rows.unwarped_tops(row, np.arange(2), row, TOP, np.empty((3, 2), np.float32))
     draws.race(row, 1)
     draws.compare(row, row, 1)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import torch
@@ -126,3 +129,30 @@ def test_the_best_of_other_widths_and_dtypes_are_found_one_after_the_other():
     assert [[i for i, _ in best] for best in wide] == [[i for i, _ in b] for b in exact]
     draft, target = _scores(4, 1), _scores(5, 2)
     assert find(draft, None, target) == _best_of_laws(draft, None, target)
+
+
+PREPARED = """
+import torch
+from core.config import DecodingConfig
+from core.sampling import kernels
+from core.sampling.distributions import warp_numbers
+
+kernels.prepare()
+def made():
+    found = vars(kernels.rows).items()
+    return {name: len(getattr(it, "signatures", ())) for name, it in found}
+
+before = made()
+assert before["softmax"] == before["keep_best"] == before["keep_nucleus"] == 1
+for temperature in (0, 1, 0.7):
+    for cut in ({}, {"top_k": 5, "top_p": 0.9, "min_p": 0.1}):
+        settings = DecodingConfig(temperature=temperature, **cut)
+        warp_numbers(torch.randn(50), settings, "tiny")
+assert made() == before, "it was compiled in the middle of a run"
+"""
+
+
+@pytest.mark.slow
+def test_no_run_waits_for_a_compiler_once_all_is_prepared():
+    """In a process of its own: the other tests here ask for all sorts of types."""
+    subprocess.run([sys.executable, "-c", PREPARED], check=True)
