@@ -104,7 +104,8 @@ class _Chances(Sequence[float]):
         return len(self._ids)
 
     def __getitem__(self, place):  # type: ignore[override]  # no slices
-        return float(self._rows[place][self._ids[place]])
+        token_id = self._ids[place]  # at the end it fails before a row is made
+        return float(self._rows[place][token_id])
 
 
 def chances(rows: Tensor | LazyRows, ids: Sequence[int]) -> Sequence[float]:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from core.config import DecodingConfig
 from core.errors import NumericalError
+from core.sampling.block_rows import WarpedRows
 from core.sampling.distributions import (
     fit_width,
     penalise,
@@ -139,3 +140,9 @@ def test_scores_that_are_no_numbers_are_refused_in_words(bad):
 def test_a_row_of_nothing_but_masked_ids_is_refused():
     with pytest.raises(NumericalError):
         require_numbers(torch.full((2,), -torch.inf), "tiny")
+
+
+def test_a_row_is_made_when_it_is_asked_for_and_none_behind_the_last_id():
+    rows = WarpedRows(torch.randn(4, 9), DecodingConfig(temperature=1.0), "tiny")
+    assert len(list(rows.at([1, 2]))) == 2
+    assert set(rows._made) == {0, 1}
