@@ -28,6 +28,7 @@ class DoctorDesk(QObject):
         super().__init__(lab)
         self._lab, self._page = lab, page
         self._controller, self._pairs = controller, pairs
+        self._target: ModelConfig | None = None  # that the doctor looked for last
         self.panel = PairDoctorPanel()
         lab.add_section("Pair doctor", self.panel)
         self.panel.look_asked.connect(self._on_look_asked)
@@ -42,13 +43,14 @@ class DoctorDesk(QObject):
         if self._pairs.needs_demo():
             self._lab.banners.show_error(NO_DEMO)
             return
-        target = self._page.pair.pair().target
+        self._target = target = self._page.pair.pair().target
         self.panel.begin()
         self._controller.examine(DoctorPlan(target, self._pairs.places, probe))
 
     @Slot(object)
     def _on_draft_chosen(self, draft: DraftReport) -> None:
-        target = self._page.pair.pair().target
+        target = self._target  # another one may be chosen by now: it was not judged
+        assert target is not None  # a draft is found by a look only
         pair = PairConfig(target, DrafterKind.LOOKUP)
         if draft.reference != DrafterKind.LOOKUP:
             model = ModelConfig(draft.reference, target.device, target.dtype)

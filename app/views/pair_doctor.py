@@ -37,9 +37,9 @@ INTRODUCTION = (
 IDLE = "Look judges by the files alone; Probe decodes, some seconds for each draft."
 WAITING = "Getting ready…"
 FAILED = "The doctor ended early; what was found stays."
-CANCELLED = "Cancelled; what was probed stays."
+CANCELLED = "Cancelled; what was probed for {} stays."
 PREDICTED = "From step costs and acceptance that were measured in the probe."
-USE = "Take this draft, and its best K, on the Decode page."
+USE = "Take this draft, its target and its best K to the Decode page."
 
 
 class PairDoctorPanel(QFrame):
@@ -124,7 +124,9 @@ class PairDoctorPanel(QFrame):
         self._show(found.drafts)
         self.table.selectRow(0)
         self.bar.setValue(self.bar.value() if found.cancelled else PARTS)
-        sentence = CANCELLED if found.cancelled else found.advice
+        sentence = f"For {found.target}: {found.advice}"
+        if found.cancelled:
+            sentence = CANCELLED.format(found.target)
         self._tell("muted" if found.cancelled else "", sentence)
         return sentence
 

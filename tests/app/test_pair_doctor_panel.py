@@ -140,6 +140,20 @@ def test_a_probe_ranks_the_drafts_and_the_best_one_can_be_used(
     assert not window.page.decoding.config().auto_lookahead
 
 
+def test_a_draft_is_used_for_the_target_that_it_was_judged_for(
+    qtbot, application, window, panel
+):
+    with qtbot.waitSignal(application.controller.finished):
+        panel.look.click()
+    assert panel.outcome.text().startswith("For target: small is the cheapest")
+    window.page.pair.choose_path(True, "/models/elsewhere")
+    assert window.page.pair.pair().target == ModelConfig("/models/elsewhere")
+    panel.use.click()
+    pair = window.page.pair.pair()
+    assert pair.target == ModelConfig("here")
+    assert pair.draft == ModelConfig("/models/small")
+
+
 def test_a_cancelled_probe_keeps_what_it_found(
     qtbot, application, window, panel, session
 ):
@@ -152,7 +166,7 @@ def test_a_cancelled_probe_keeps_what_it_found(
         assert not panel.use.isEnabled()
         panel.cancel.click()
         session.release()
-    assert panel.outcome.text() == "Cancelled; what was probed stays."
+    assert panel.outcome.text() == "Cancelled; what was probed for target stays."
     assert [d.probed for d in panel.drafts.drafts] == [True, False, False]
     assert panel.look.isEnabled()
 
