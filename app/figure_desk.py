@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QFileDialog
@@ -19,10 +20,15 @@ from app.run_controller import Finding, RunController
 from app.views import figure_words as words
 from app.views.figure_panel import FigurePanel
 from core.control import Control
+from core.errors import ConfigurationError
 from core.session import Session
 
-KEPT, CHOSEN = "figures kept", "figure chosen"
+if TYPE_CHECKING:
+    from app.views.plot_source import Table
+
+KEPT, CHOSEN, CSV = "figures kept", "figure chosen", "figure as CSV"
 FORMATS = "Picture (*.png);;Drawing (*.svg);;Numbers (*.csv)"
+NAME = "figure-1.png"
 
 
 class FigureDesk(QObject):
@@ -87,6 +93,8 @@ class FigureDesk(QObject):
             self._show_kept(value)
         elif key == CHOSEN:
             self.panel.show_recorded(*value)
+        elif key == CSV:
+            self._lab.banners.show_note(f"{value} is written.")
 
     def _show_kept(self, kept: tuple[KeptFigure, ...]) -> None:
         self._kept = kept
@@ -100,19 +108,33 @@ class FigureDesk(QObject):
 
     @Slot(str, object)
     def _on_failed(self, key: str, failure: Failure) -> None:
-        if key in (KEPT, CHOSEN):
+        if key in (KEPT, CHOSEN, CSV):
             self._lab.banners.show_error(failure.sentence, failure.detail)
 
     @Slot()
     def _on_save_asked(self) -> None:
-        path, _ = QFileDialog.getSaveFileName(
-            self._lab, "Save the figure", "figure-1.png", FORMATS
+        chosen, kind = QFileDialog.getSaveFileName(
+            self._lab, "Save the figure", NAME, FORMATS
         )
-        if path:
-            self.save(Path(path))
+        if not chosen:
+            return
+        path = _ended(Path(chosen), kind)
+        if path != Path(chosen) and path.exists():  # the dialog asked of another name
+            self._lab.banners.show_error(
+                f"{path.name} is there already; type its ending too to replace it."
+            )
+            return
+        self.save(path)
 
     def save(self, path: Path) -> None:
         """Write the figure; a banner tells whether it could be."""
+        if path.suffix.lower() == ".csv":
+            write = partial(_write, self.panel.numbers(), path)
+            self._errands.ask(CSV, write, light=True)
+        else:
+            self._save_picture(path)
+
+    def _save_picture(self, path: Path) -> None:
         try:
             self.panel.export(path)
         except ValueError as error:
@@ -123,6 +145,28 @@ class FigureDesk(QObject):
             )
         else:
             self._lab.banners.show_note(f"{path.name} is written.")
+
+
+def _ended(path: Path, kind: str) -> Path:
+    """Return where to write: a known ending that was typed counts before the kind's."""
+    ending = re.search(r"\*(\.\w+)", kind)
+    if ending is None:
+        return path
+    if path.name == NAME:  # it was offered, not typed
+        return path.with_suffix(ending[1])
+    typed = f"(*{path.suffix.lower()})" in FORMATS
+    return path if typed else path.with_name(path.name + ending[1])
+
+
+def _write(table: Table, path: Path) -> str:
+    from app.views.plot_export import write_csv
+
+    try:
+        write_csv([("Figure 1", table)], path)
+    except OSError as error:
+        sentence = f"Cannot write {path.name}; choose another folder."
+        raise ConfigurationError(sentence, path=path.name) from error
+    return path.name
 
 
 def _shown(figure: KeptFigure) -> tuple[str, str]:

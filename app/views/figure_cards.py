@@ -10,7 +10,6 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from app.fonts import text_font
 from app.theme import Theme, notifier
-from app.views import figure_words as words
 from app.views.figure_export import export_figure
 from app.views.figure_plot import PARTS, FigurePlot
 from app.views.plot_card import PlotCard
@@ -52,15 +51,13 @@ class FigureCards(QWidget):
         self.draw_soon()
 
     def export(self, path: Path, heading: str) -> None:
-        """Write the figure as PNG, SVG or CSV.
+        """Write the figure as PNG or SVG.
 
         Raises:
             ValueError: if the ending is another one.
             OSError: if the file cannot be written.
         """
-        first = self.sources[0]
-        numbers = words.table(first.curves, first.paper)
-        export_figure(self.cards, numbers, heading, path)
+        export_figure(self.cards, heading, path)
 
     @Slot()
     def draw_soon(self) -> None:

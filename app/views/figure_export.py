@@ -1,4 +1,4 @@
-"""The three panels of Figure 1 as one file: PNG, SVG or CSV, by its ending."""
+"""The three panels of Figure 1 as one picture: PNG or SVG, by its ending."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ from PySide6.QtSvg import QSvgGenerator
 from app.fonts import text_font
 from app.theme import Theme
 from app.views.plot_card import PlotCard
-from app.views.plot_export import ENDINGS, posed, write_csv
-from app.views.plot_source import Table
+from app.views.plot_export import ENDINGS, posed
 
 PANEL = QSize(480, 400)
 HEAD, SHARP = 34, 2  # pixels above the panels; pixels of a PNG for each of the page
 
 
-def export_figure(
-    cards: Sequence[PlotCard], table: Table, heading: str, path: Path
-) -> None:
-    """Write all panels side by side under a heading, or their numbers.
+def export_figure(cards: Sequence[PlotCard], heading: str, path: Path) -> None:
+    """Write all panels side by side under a heading.
 
     Raises:
-        ValueError: if the ending is none of ENDINGS.
+        ValueError: if the ending is another one.
         OSError: if the file cannot be written.
     """
     size = QSize(PANEL.width() * len(cards), PANEL.height() + HEAD)
@@ -34,8 +31,6 @@ def export_figure(
         _paint(painter, cards, heading, size)
 
     match path.suffix.lower():
-        case ".csv":
-            write_csv([("Figure 1", table)], path)
         case ".png":
             _png(paint, size, cards[0].plot.logicalDpiX(), path)
         case ".svg":

@@ -41,6 +41,7 @@ from core.lab.sweep_events import (
 
 if TYPE_CHECKING:
     from app.views.figure_cards import FigureCards
+    from app.views.plot_source import Table
 
 TEMPERATURES = (("0.8, the paper's", 0.8), ("0", 0.0), ("1", 1.0))
 REPEATS = (4, 1, 10)
@@ -121,14 +122,16 @@ class FigurePanel(QScrollArea):
     def show_state(self, state: State) -> None:
         """Offer what can be done in ``state``."""
         self.strip.show_state(state)
-        for widget in (self.temperature, self.repeats, self.kept):
+        for widget in (self.temperature, self.repeats):
             widget.setEnabled(not state.is_busy)
+        self.kept.setEnabled(self._any_kept and not state.is_busy)
 
     def show_kept(self, names: tuple[str, ...]) -> None:
         """Offer the figures that were kept, the latest first."""
+        self._any_kept = bool(names)
         self.kept.clear()
         self.kept.addItems(list(names) or ["no kept figures"])
-        self.kept.setEnabled(bool(names) and not self.strip.going)
+        self.kept.setEnabled(self._any_kept and not self.strip.going)
 
     def show_recorded(
         self, curves: tuple[FigureCurve, ...], file: str, heading: str, complete: bool
@@ -141,7 +144,7 @@ class FigurePanel(QScrollArea):
         self.strip.show_recorded(words.recorded(complete), complete=complete)
 
     def export(self, path: Path) -> None:
-        """Write the figure as PNG, SVG or CSV, by the ending.
+        """Write the figure as PNG or SVG, by the ending.
 
         Raises:
             ValueError: if the ending is another one.
@@ -150,6 +153,10 @@ class FigurePanel(QScrollArea):
         self._add_cards()
         assert self.cards is not None
         self.cards.export(path, f"Figure 1 · {self.heading}".removesuffix(" · "))
+
+    def numbers(self) -> Table:
+        """Return what is shown as a table, one K a line."""
+        return words.table(self.curves, self.paper.isChecked())
 
     def showEvent(self, event: QShowEvent) -> None:
         """Look for kept figures when the panel is opened, and build the plots once."""

@@ -214,7 +214,8 @@ class _KindItems:
 
     def _draw_spread(self, part: FigurePart, curve: FigureCurve | None) -> list[float]:
         if curve is None or not part.spread:
-            return []
+            self._bars.setData(x=None, y=None)
+            return _set(self._p90, (), ())
         rows = [
             (k + self._aside, mean, spread or 0.0)
             for k, mean, spread in zip(

@@ -61,6 +61,7 @@ class SweepPanel(QScrollArea):
 
     def begin(self, plan: SweepPlan) -> None:
         """Show the empty map of what is about to be measured."""
+        self.file = ""
         self.picture.name_pair("")
         self._show_map(plan.lookaheads, plan.temperatures, (), plan.kinds)
         self.strip.begin()
@@ -86,15 +87,16 @@ class SweepPanel(QScrollArea):
     def show_state(self, state: State) -> None:
         """Offer what can be done in ``state``."""
         self.strip.show_state(state)
-        for widget in (self.choice, self.kept):
-            widget.setEnabled(not state.is_busy)
+        self.choice.setEnabled(not state.is_busy)
+        self.kept.setEnabled(self._any_kept and not state.is_busy)
         self._offer_files()
 
     def show_kept(self, names: tuple[str, ...]) -> None:
         """Offer the sweeps that were kept, the latest first."""
+        self._any_kept = bool(names)
         self.kept.clear()
         self.kept.addItems(list(names) or ["no kept sweeps"])
-        self.kept.setEnabled(bool(names) and not self.strip.going)
+        self.kept.setEnabled(self._any_kept and not self.strip.going)
 
     def show_recorded(
         self,

@@ -34,6 +34,7 @@ class SweepStrip(QWidget):
         self.bar = QProgressBar(textVisible=False, maximum=PARTS)
         self.outcome, self.badge = ElidedLabel(), Badge()
         self.going = False  # what was started here is under way
+        self._cancelled = False
         self._configure(introduction)
         self._place()
         self.start.clicked.connect(self.start_asked)
@@ -43,7 +44,7 @@ class SweepStrip(QWidget):
 
     def begin(self) -> None:
         """Say that a sweep gets ready."""
-        self.going = True
+        self.going, self._cancelled = True, False
         self.bar.setValue(0)
         self.badge.show_word("", "accepted")
         self.tell("muted", words.WAITING)
@@ -79,16 +80,21 @@ class SweepStrip(QWidget):
     def show_state(self, state: State) -> None:
         """Offer what can be done in ``state``."""
         self.start.setEnabled(not state.is_busy)
-        if not state.is_busy and self.going:  # it failed: no word of its end came
+        self._cancelled |= self.going and state is State.STOPPING
+        if not state.is_busy and self.going:  # no word of its end came
             self.going = False
-            begun = bool(self.badge.text())
-            self.tell("muted", words.FAILED if begun else words.NOT_BEGUN)
+            self.tell("muted", self._early_end())
         self.cancel.setEnabled(self.going and state is not State.STOPPING)
 
     def tell(self, role: str, sentence: str) -> None:
         """Show a sentence and have it spoken."""
         say(self.outcome, role, sentence)
         announce(self.outcome, sentence)
+
+    def _early_end(self) -> str:
+        if self.badge.text():  # it had begun
+            return words.FAILED
+        return words.CANCELLED if self._cancelled else words.NOT_BEGUN
 
     def _go_on(self, finding: SweepStarted | SweepProgress) -> None:
         share = finding.done_runs / max(1, finding.total_runs)

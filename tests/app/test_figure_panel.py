@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import xml.etree.ElementTree as ET
 
+import numpy as np
 import pytest
 from PySide6.QtCore import QSettings
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog
 
 from app import settings as stored
 from app.application import Application
 from app.run_controller import State
+from app.theme import Theme
 from core.config import DrafterKind, ModelConfig, PairConfig
 from core.errors import DeviceMemoryError
 from core.events import Counts
@@ -35,6 +38,7 @@ PLAN = SweepPlan.figure_1()
 TIMES = (1600, 1100, 900, 800, 820, 850, 900, 950)
 
 
+TITLES, LEAST = 160, 2000  # rows with the key in them; pixels of three thin lines
 ROUNDS = (128, 72, 53, 44, 39, 36, 34, 33)
 
 
@@ -126,6 +130,19 @@ def panel(window):
     return window.lab_desk.figures.panel
 
 
+def sentences(window) -> list[str]:
+    """Return what the banners of the Lab page say."""
+    return [banner.sentence.text() for banner in window.lab.banners.banners()]
+
+
+def painted(picture: QImage, role: str) -> int:
+    """Return how many pixels under the titles have the colour of a curve."""
+    image = picture.convertToFormat(QImage.Format.Format_RGB32)
+    pixels = np.frombuffer(image.constBits(), np.uint32).reshape(image.height(), -1)
+    color = Theme.current().color(role, "line").rgb() & 0xFFFFFF
+    return int((pixels[TITLES:] & 0xFFFFFF == color).sum())
+
+
 def show(qtbot, window, panel):
     """Open the section and wait for its plots."""
     window.show_page(window.lab)
@@ -168,9 +185,10 @@ def test_the_sweep_s_own_map_is_left_alone(qtbot, application, window, panel):
         panel.strip.start.click()
     assert not other.picture.is_measured
     assert other.strip.badge.text() == ""
+    panel.strip.tell("muted", "kept")
     with qtbot.waitSignal(application.controller.finished):
         other.strip.start.click()
-    assert panel.strip.outcome.text() == "Finished."
+    assert panel.strip.outcome.text() == "kept"
 
 
 def test_a_cancelled_figure_says_that_it_goes_on_from_there(
@@ -203,6 +221,20 @@ def test_a_kept_figure_is_there_when_the_section_is_opened(qtbot, window, panel)
     assert "goes on" not in panel.strip.outcome.text()
 
 
+def test_nothing_of_a_figure_stays_when_the_next_one_begins(qtbot, window, panel):
+    assert not panel.kept.isEnabled()  # there is none
+    keep(runs())
+    show(qtbot, window, panel)
+    items = panel.cards.sources[0]._kinds.values()
+    qtbot.waitUntil(lambda: all(len(i._p90.getData()[0]) for i in items))
+    assert all(i._bars.isVisible() for i in items)
+    assert panel.kept.isEnabled()
+    panel.begin()
+    panel.cards.sources[0].draw()
+    assert not any(len(i._p90.getData()[0]) for i in items)
+    assert not any(i._bars.isVisible() for i in items)
+
+
 def test_the_paper_s_values_can_be_laid_over(qtbot, window, panel):
     show(qtbot, window, panel)
     first = panel.cards.sources[0]
@@ -228,10 +260,14 @@ def test_the_figure_is_taken_along_as_picture_drawing_and_numbers(
     panel.paper.click()
     desk = window.lab_desk.figures
     desk.save(tmp_path / "figure.png")
-    assert QImage(str(tmp_path / "figure.png")).width() == 2 * 3 * 480
+    picture = QImage(str(tmp_path / "figure.png"))
+    assert picture.width() == 2 * 3 * 480
+    for role in ("accepted", "draft"):
+        assert painted(picture, role) > LEAST, role
     desk.save(tmp_path / "figure.svg")
     assert ET.parse(tmp_path / "figure.svg").getroot().tag.endswith("svg")
     desk.save(tmp_path / "figure.csv")
+    qtbot.waitUntil(lambda: "figure.csv is written." in sentences(window))
     with (tmp_path / "figure.csv").open(encoding="utf-8", newline="") as file:
         rows = {(r["prompts"], r["K"]): r for r in csv.DictReader(file)}
     assert float(rows["code", "3"]["ms for 128 tokens"]) == pytest.approx(825)
@@ -239,9 +275,50 @@ def test_the_figure_is_taken_along_as_picture_drawing_and_numbers(
     assert rows["paper: XSum", "6"]["emitted / (K + 1)"] == ""  # not printed
     desk.save(tmp_path / "none" / "figure.png")
     desk.save(tmp_path / "figure.gif")
-    said = [banner.sentence.text() for banner in window.lab.banners.banners()]
+    said = sentences(window)
     assert "Cannot write figure.png; choose another folder." in said
     assert "Cannot write '.gif'; choose .png, .svg, .csv." in said
+    desk.save(tmp_path / "none" / "figure.csv")
+    csv_failed = "Cannot write figure.csv; choose another folder."
+    qtbot.waitUntil(lambda: csv_failed in sentences(window))
+
+
+@pytest.mark.parametrize(
+    ("typed", "kind", "written"),
+    [
+        ("figure-1.png", "Drawing (*.svg)", "figure-1.svg"),  # as it was offered
+        ("mine", "Numbers (*.csv)", "mine.csv"),
+        ("mine.v2", "Picture (*.png)", "mine.v2.png"),
+        ("mine.svg", "Picture (*.png)", "mine.svg"),
+        ("mine.png", "", "mine.png"),
+    ],
+)
+def test_the_kind_that_is_chosen_in_the_dialog_gives_the_ending(
+    qtbot, window, panel, tmp_path, monkeypatch, typed, kind, written
+):
+    keep(runs())
+    show(qtbot, window, panel)
+    qtbot.waitUntil(panel.save.isEnabled)
+    answer = str(tmp_path / typed), kind
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: answer)
+    panel.save.click()
+    qtbot.waitUntil(lambda: f"{written} is written." in sentences(window))
+    assert (tmp_path / written).exists()
+
+
+def test_a_file_that_the_dialog_did_not_ask_about_is_not_replaced(
+    qtbot, window, panel, tmp_path, monkeypatch
+):
+    keep(runs())
+    show(qtbot, window, panel)
+    qtbot.waitUntil(panel.save.isEnabled)
+    (tmp_path / "mine.csv").write_text("mine")
+    answer = str(tmp_path / "mine"), "Numbers (*.csv)"
+    monkeypatch.setattr(QFileDialog, "getSaveFileName", lambda *_: answer)
+    panel.save.click()
+    (said,) = sentences(window)
+    assert said.startswith("mine.csv is there already")
+    assert (tmp_path / "mine.csv").read_text() == "mine"
 
 
 def test_a_figure_that_cannot_begin_does_not_speak_of_turns(
@@ -251,6 +328,5 @@ def test_a_figure_that_cannot_begin_does_not_speak_of_turns(
     with qtbot.waitSignal(application.controller.finished):
         panel.strip.start.click()
     assert panel.strip.outcome.text().startswith("The sweep could not begin")
-    said = [banner.sentence.text() for banner in window.lab.banners.banners()]
-    assert said == ["It needs 9 GB and 2 GB are free."]
+    assert sentences(window) == ["It needs 9 GB and 2 GB are free."]
     assert not panel.save.isEnabled()

@@ -18,7 +18,7 @@ from app.views.sweep_choice import SweepChoice
 from app.views.sweep_words import Figure, numbers, whole_numbers
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from core.errors import ConfigurationError
-from core.events import Counts
+from core.events import Counts, LoadProgress
 from core.lab.advice import advise_on_sweep
 from core.lab.sweep_events import (
     ALL_KINDS,
@@ -64,6 +64,13 @@ class SweptSession(ScriptedSession):
     """Sweeps by script: one repeat, then a chance to stop, then the other."""
 
     plans: list[SweepPlan]
+    slow = False  # whether it may be held while it loads, too
+
+    def load(self, pair, control):
+        if self.slow:
+            yield LoadProgress("Waiting for the device")
+            self._before(0, control)
+        yield from super().load(pair, control)
 
     def sweep(self, plan, control, *, run_id="sweep", out=None):
         self.plans = [*getattr(self, "plans", []), plan]
@@ -184,6 +191,33 @@ def test_a_cancelled_sweep_says_that_it_goes_on_from_there(
     assert panel.picture.table.cells.index(0, 0).data(UNDER) == "so far"
     assert panel.strip.start.isEnabled()
     assert not panel.strip.cancel.isEnabled()
+
+
+@pytest.mark.parametrize("section", ["sweeps", "figures"])
+def test_a_sweep_cancelled_while_the_pair_loads_is_no_failure(
+    qtbot, application, window, session, section
+):
+    panel = getattr(window.lab_desk, section).panel
+    session.slow, session.hold_before = True, 0
+    panel.strip.start.click()
+    qtbot.waitUntil(session.held.is_set)
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.cancel.click()
+    assert panel.strip.outcome.text() == "Cancelled before anything was measured."
+    assert not window.lab.banners.banners()
+    assert panel.strip.start.isEnabled()
+
+
+def test_the_list_of_kept_sweeps_follows_what_there_is(qtbot, window, panel):
+    assert not panel.kept.isEnabled()  # there is none
+    keep(runs())
+    window.show_page(window.lab)
+    window.lab.show_section(panel)
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    assert panel.kept.isEnabled()
+    assert panel.file
+    panel.begin(PLAN)
+    assert not panel.file  # the empty map is in none
 
 
 def test_kept_sweeps_are_there_when_the_page_is_opened(qtbot, window, panel, tmp_path):
