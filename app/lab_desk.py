@@ -11,6 +11,7 @@ from app.decode_page import DecodePage
 from app.doctor_desk import DoctorDesk
 from app.errands import Errands
 from app.figure_desk import FigureDesk
+from app.generation_worker import Failure
 from app.lab_page import LabPage
 from app.pair_desk import PairDesk
 from app.run_controller import Finding, RunController
@@ -57,6 +58,7 @@ class LabDesk(QObject):
         self.rules.compare_asked.connect(self._on_compare_asked)
         self.rules.laws_asked.connect(self._on_laws_asked)
         errands.answered.connect(self._on_answered)
+        errands.failed.connect(self._on_failed)
         self.exactness.verify_asked.connect(self._on_verify_asked)
         self.exactness.cancel_asked.connect(controller.stop)
         controller.state_changed.connect(lab.show_state)
@@ -111,3 +113,9 @@ class LabDesk(QObject):
     def _on_answered(self, key: str, value: object) -> None:
         if key == RULES and isinstance(value, tuple):
             self.rules.show_figures(value)
+
+    @Slot(str, object)
+    def _on_failed(self, key: str, failure: Failure) -> None:
+        if key == RULES:
+            self.rules.give_up()
+            self._lab.banners.show_error(failure.sentence, failure.detail)

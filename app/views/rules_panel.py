@@ -77,6 +77,10 @@ class RulesPanel(QScrollArea):
         if not state.is_busy:
             self.laws.stop()
 
+    def give_up(self) -> None:
+        """Say again what was said before a comparing that failed."""
+        self.show_figures(self._figures)
+
     def show_figures(self, figures: tuple[RuleFigures, ...]) -> None:
         """Show what each rule would have kept."""
         places = max((f.places for f in figures), default=0)

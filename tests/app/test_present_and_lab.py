@@ -11,6 +11,7 @@ from PySide6.QtCore import QSettings, Qt
 import resources
 from app import settings as stored
 from app.application import Application
+from app.event_log import EventLog
 from app.present_page import PresentPage
 from app.run_controller import State
 from app.take import take_of
@@ -298,6 +299,26 @@ def test_rules_are_compared_at_the_places_of_the_last_run(qtbot, application, wi
     assert shown["Exact match of samples"] == "0.50"
     assert panel.table.item(3, 1).text() == "✗ lossy"
     assert "places judged" in panel.note.text()
+
+
+def test_a_comparing_that_fails_says_so_and_ends(qtbot, application, window):
+    panel, traces = window.lab_desk.rules, window.traces.desk
+    with qtbot.waitSignal(application.controller.finished):
+        window.run_desk.run()
+    with qtbot.waitSignal(application.errands.answered):
+        panel.compare.click()
+    before = panel.note.text()
+    assert "judged" in before
+    damaged = EventLog(in_memory=2)
+    for event in traces.events:
+        damaged.append(event)
+    damaged._file.truncate(0)
+    traces._log = damaged
+    with qtbot.waitSignal(application.errands.failed):
+        panel.compare.click()
+    assert panel.note.text() == before
+    (banner,) = window.lab.banners.banners()
+    assert banner.role == "error"
 
 
 def test_the_laws_of_the_rules_show_what_chens_rule_is_worth(
