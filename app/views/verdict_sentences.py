@@ -122,15 +122,16 @@ def _divergence(divergence: Divergence | None) -> str:
 
 
 def _detail(event: RaceFinished, advice: str) -> str:
-    if advice:  # first: on a small window the end of the line is cut
-        return f"{advice} {_break_even(event)}."
-    use = "" if event.break_even_acceptance is not None else ": use K = 0"
+    wins = event.break_even_acceptance is not None
+    use = "" if wins or advice else ": use K = 0"  # the advice says so itself
     parts = [_break_even(event) + (use if event.acceptance_rate is not None else "")]
     if event.speedup.total is not None:
         parts.append(f"{times(event.speedup.total)} with prefill")
     if event.verdict is JudgedSpeed.NONE and event.speedup.repeats:
         parts.append("three counted repeats make a verdict")
-    return ". ".join(parts) + "."
+    said = ". ".join(parts) + "."
+    # The advice comes first: on a small window the end of the line is cut.
+    return f"{advice} {said}" if advice else said
 
 
 def _break_even(event: RaceFinished) -> str:

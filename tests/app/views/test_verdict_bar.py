@@ -139,6 +139,7 @@ def test_where_the_drafter_hurts_the_advice_comes_first():
     hurts = finished(race_finished(JudgedSpeed.HURTS), advice)
     assert hurts.detail.startswith(advice)
     assert "Breaks even at" in hurts.detail
+    assert hurts.detail.endswith(" 1.62× with prefill.")
     helps = finished(race_finished(JudgedSpeed.HELPS), advice)
     assert advice not in helps.detail
     none = race_finished(JudgedSpeed.HURTS, break_even_acceptance=None)
