@@ -230,14 +230,14 @@ def _verdict(
 
 def checkpoint_label(facts: CheckpointFacts) -> str:
     """Return what a list calls a checkpoint."""
-    from core.checkpoints.layer_skipping import KEPT_LAYERS, LAYERS_REFERENCE
+    from core.checkpoints.layer_skipping import LAYERS_REFERENCE
 
     if facts.reference == DEMO:
         return DEMO_LABEL
     if facts.reference == DRAFT_REFERENCE:
         return "Demo target's own draft"
     if facts.reference == LAYERS_REFERENCE:
-        return f"Demo target's first {len(KEPT_LAYERS)} layers"
+        return "Demo target without eight layers"
     return facts.name
 
 

@@ -9,10 +9,12 @@ from PySide6.QtCore import Qt
 
 from app.dialogs.help_window import help_pages
 from app.item_models.checkpoint_list import Ask, Choice
-from app.pair_outlook import PairOutlook, path_choices
+from app.pair_outlook import PairOutlook, checkpoint_label, path_choices
 from app.panels.decoding_panel import DecodingPanel, Phase
 from app.panels.number_field import NumberField, NumberSlider
 from app.panels.pair_panel import PairPanel
+from core.checkpoints import layer_skipping
+from core.checkpoints.facts import CheckpointFacts, CheckpointKind
 from core.config import (
     Coupling,
     DecodingConfig,
@@ -183,6 +185,13 @@ def test_fit_and_memory_are_told_in_words(qtbot, pairs):
     assert pairs.memory.text() == "needs 3.0 GB of 2.0 free"
     pairs.show_outlook(PairOutlook(True, "fits"))
     assert not pairs.needs.isVisible()
+
+
+def test_the_layer_skipped_draft_is_called_what_it_is():
+    names = CheckpointKind.DEMO, layer_skipping.LAYERS_REFERENCE, "cut"
+    label = checkpoint_label(CheckpointFacts(*names))
+    assert label == "Demo target without eight layers"
+    assert len(layer_skipping.KEPT_LAYERS) == 30 - 8  # not the first ones
 
 
 def test_help_begins_with_what_a_newcomer_asks():
