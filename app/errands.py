@@ -13,7 +13,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, QThread, Signal, SignalInstance, Slot
+from PySide6.QtCore import (
+    QDeadlineTimer,
+    QObject,
+    Qt,
+    QThread,
+    Signal,
+    SignalInstance,
+    Slot,
+)
 
 from app.generation_worker import Failure, describe_failure
 from core.errors import CoreError
@@ -108,9 +116,10 @@ class Errands(QObject):
 
     def close(self, milliseconds: int = 3000) -> bool:
         """End the threads after the errands at hand; True if they did in time."""
+        deadline = QDeadlineTimer(milliseconds)  # one for both threads
         for thread, _ in self._lines:
             thread.quit()
-        return all([thread.wait(milliseconds) for thread, _ in self._lines])
+        return all([thread.wait(deadline) for thread, _ in self._lines])
 
     @Slot(object)
     def _on_done(self, result: _Result) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 
@@ -49,3 +50,15 @@ def test_a_failure_is_an_answer_in_words(qtbot, errands):
     key, failure = failed.args
     assert (key, failure.sentence) == ("open trace", "run.jsonl is damaged.")
     assert not failure.is_ours
+
+
+def test_both_threads_together_get_the_time_of_one(errands):
+    ends = threading.Event()
+    errands.ask("devices", lambda: ends.wait(10))
+    errands.ask("open trace", lambda: ends.wait(10), light=True)
+    begin = time.monotonic()
+    try:
+        assert not errands.close(1000)
+        assert time.monotonic() - begin < 1.8
+    finally:
+        ends.set()
