@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Slot
-from PySide6.QtGui import QTextDocument
+from PySide6.QtCore import Qt, QUrl, Slot
+from PySide6.QtGui import QImage, QTextDocument
 from PySide6.QtWidgets import (
     QDialog,
     QListWidget,
@@ -18,7 +18,7 @@ import resources
 from app.theme import Theme, notifier
 
 FOLDER = "help"
-WIDE = (200, 620)
+WIDE = (250, 640)
 FIRST = (f"{FOLDER}/reading-the-numbers.md", f"{FOLDER}/your-own-pair.md")
 
 
@@ -29,19 +29,38 @@ def help_pages() -> dict[str, str]:
     return {name: _title(resources.text(name), name) for name in names}
 
 
+class PageBrowser(QTextBrowser):
+    """Shows a page with the pictures that ship beside it, never wider than itself."""
+
+    def loadResource(self, kind: int, url: QUrl) -> object:
+        """Return a page's own picture; everything else is left to Qt."""
+        if kind != QTextDocument.ResourceType.ImageResource.value:
+            return super().loadResource(kind, url)
+        image = QImage(str(resources.path(f"{FOLDER}/{url.fileName()}")))
+        ratio = self.devicePixelRatioF()
+        edges = 2 * (self.frameWidth() + round(self.document().documentMargin()))
+        room = self.width() - edges - self.verticalScrollBar().sizeHint().width()
+        wide = round(min(image.width(), room) * ratio)
+        image = image.scaledToWidth(wide, Qt.TransformationMode.SmoothTransformation)
+        image.setDevicePixelRatio(ratio)
+        return image
+
+
 class HelpWindow(QDialog):
     """A list of pages and the page."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setWindowTitle("Draftrace help")
-        self.resize(860, 600)
+        self.resize(920, 640)
         self.pages = QListWidget()
         self.pages.setAccessibleName("Help pages")
-        self.browser = QTextBrowser()
+        self.browser = PageBrowser()
         self.browser.setOpenExternalLinks(True)
         self.browser.setAccessibleName("Help page")
         self.pages.setSpacing(2)
+        self.pages.setWordWrap(True)
+        self.pages.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for name, title in help_pages().items():
             item = QListWidgetItem(title, self.pages)
             item.setData(_NAME, name)

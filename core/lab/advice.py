@@ -41,7 +41,7 @@ def advise(
         return ""
     table = cost_model.curve(costs, acceptance, greedy=greedy)
     best, now = cost_model.best(table), table[lookahead]
-    if best.lookahead == 0:
+    if best.lookahead == 0 or best.speedup <= HELPS:
         return _nothing_wins(costs)
     alive = sum(bool(share) for share in shares)
     if alive < lookahead:

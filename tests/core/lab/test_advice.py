@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from core.events import RoundOverhead
 from core.lab.advice import advise, advise_on_sweep
 from core.lab.sweep_events import SweepCell
 from tests.core.lab.costs import step_costs
@@ -29,6 +32,17 @@ def test_where_nothing_wins_k_is_zero(ratio, words):
     found = advise((0.0, 0.0), 0.0, 200, 2, step_costs(ratio), greedy=True)
     assert words in found
     assert "K = 0" in found
+
+
+def test_a_target_that_drafts_for_itself_is_told_to_stop():
+    """Everything is accepted, and a K that gains a hundredth is no answer."""
+    own = replace(
+        step_costs(1.0),
+        target_ms=(20.0, 20.1, 20.2, 20.3, 20.4, 20.5),
+        greedy=RoundOverhead(0.3, 0.0),
+    )
+    found = advise((1.0,) * 4, 1.0, 200, 4, own, greedy=True)
+    assert found.endswith("try a smaller one, or K = 0.")
 
 
 def test_a_better_k_is_named_with_its_gain_and_a_good_one_is_left():
