@@ -204,15 +204,20 @@ class LaneRun:
                 return
             begin = self._clock.now_ms()
             chunk = ids[start : start + PREFILL_CHUNK]
-            self._sequence.target.prefill(chunk)
+            read = self._sequence.target.prefill(chunk, self._may_go_on)
             self._spend(self._clock.now_ms() - begin)
+            if not read:
+                return
             yield PrefillProgress(run_id, lane, start + len(chunk), len(ids))
         begin = self._clock.now_ms()
         if self._sequence.drafter:
-            self._sequence.drafter.prefill(ids, lambda done: not self._should_stop())
+            self._sequence.drafter.prefill(ids, self._may_go_on)
         self._spend(self._clock.now_ms() - begin)
         self._prefill_ms = self.clock_ms
         yield PrefillFinished(run_id, lane, self._prefill_ms)
+
+    def _may_go_on(self, read: int) -> bool:
+        return not self._should_stop()
 
     def _spend(self, ms: float) -> None:
         self.clock_ms += ms

@@ -51,7 +51,7 @@ class Racer:
     Attributes:
         target: the target.
         draft: the draft's weights.
-        should_stop: asked between decodings.
+        should_stop: asked between decodings, and between their passes.
     """
 
     target: LoadedModel
@@ -84,6 +84,8 @@ class Racer:
             if self.should_stop():
                 return None
             found += self._race(prompt, temperature, lookaheads, tokens)
+            if self.should_stop():  # then the last text may be cut short
+                return None
             yield done / len(runs)
         return found
 
@@ -113,12 +115,13 @@ class Racer:
 
     def _way(self, lookahead: int) -> Contender:
         if lookahead == 0:
-            return Ours(self.target)
+            return Ours(self.target, should_stop=self.should_stop)
         vocabulary, ids = self.target.model.facts.vocabulary_size, self.draft.head_ids
         return Ours(
             self.target,
             lambda room, model: DraftModel(model, room, vocabulary, ids),
             self.draft,
+            self.should_stop,
         )
 
 

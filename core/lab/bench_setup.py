@@ -49,20 +49,21 @@ def new_bench(
         settings: of all decodings.
         kind: prompts of this kind only; None takes every kind.
         repeats: counted repeats.
-        should_stop: asked between decodings.
+        should_stop: asked between decodings, and between the passes of ours.
         libraries_bytes: of memory that the process held before it loaded the pair.
 
     Raises:
         ConfigurationError: if there are no prompts of that kind.
     """
     timed, others = _prompts(kind)
-    fast, first = Ours(target, new_drafter, draft), _ids(target, timed[0])
+    fast = Ours(target, new_drafter, draft, should_stop)
+    first = _ids(target, timed[0])
     # Before transformers' copy of the weights is read beside ours.
     memory = _memory(target, draft, libraries_bytes, fast, first, settings)
     module = read_weights(target.facts, place(pair.target))
     ways = _ways(pair, draft, settings.lookahead)
     contenders: dict[str, Contender] = {
-        "ours plain": Ours(target),
+        "ours plain": Ours(target, should_stop=should_stop),
         "ours speculative": fast,
         "transformers plain": Theirs(module, target.eos_ids),
         "transformers speculative": Theirs(module, target.eos_ids, **ways),
@@ -101,7 +102,7 @@ def random_bench(
         config: device and dtype.
         settings: of all decodings.
         repeats: counted repeats.
-        should_stop: asked between decodings.
+        should_stop: asked between decodings, and between the passes of ours.
 
     Raises:
         ConfigurationError: for a shape, device or dtype that is not there.
@@ -122,12 +123,13 @@ def random_bench(
         ours,
         lambda room, model: DraftModel(model, room, ours.vocabulary_size),
         drafts,
+        should_stop,
     )
     return Bench(
         target=ours.model,
         draft=drafts.model,
         contenders={
-            "ours plain": Ours(ours),
+            "ours plain": Ours(ours, should_stop=should_stop),
             "ours speculative": fast,
             "transformers plain": Theirs(module, ()),
             "transformers speculative": Theirs(module, (), assistant_model=assistant),

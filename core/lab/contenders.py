@@ -60,6 +60,7 @@ class Ours:
         target: the target.
         new_drafter: makes a drafter from the wrapped draft; None decodes plainly.
         draft: the draft's weights, if it has any.
+        should_stop: asked between passes; a decoding that was stopped is cut short.
     """
 
     def __init__(
@@ -67,8 +68,10 @@ class Ours:
         target: LoadedModel,
         new_drafter: Callable[[int, Any], Drafter] | None = None,
         draft: LoadedModel | None = None,
+        should_stop: Callable[[], bool] = lambda: False,
     ) -> None:
         self._target, self._draft, self._new_drafter = target, draft, new_drafter
+        self._should_stop = should_stop
 
     def __call__(self, ids: tuple[int, ...], settings: DecodingConfig) -> Timing:
         """Decode, timing rounds and the passes inside them."""
@@ -85,7 +88,7 @@ class Ours:
             settings=settings,
             new_drafter=None if make is None else (lambda room: make(room, draft)),
         )
-        run = LaneRun(plan, lambda: settings, lambda: False)
+        run = LaneRun(plan, lambda: settings, self._should_stop)
         rounds, stamps, begin = [], [], wall_ms()
         for event in run.events():
             if isinstance(event, PrefillFinished):

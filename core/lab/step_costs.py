@@ -38,11 +38,15 @@ def step_costs(
         context: tokens in the cache before each step.
         repeats: timed steps of each width, after one that is not timed.
         budget_ms: no further repeat begins after this time; one is always made.
-        should_stop: asked between steps.
+        should_stop: asked between chunks of the context and between steps.
+
+    Returns:
+        Milliseconds by rows; nothing where it was stopped before the first step.
     """
     runner = model.new_runner(context + max(widths))
     ids = [i % model.facts.vocabulary_size for i in range(5, 5 + context)]
-    runner.prefill(ids)
+    if not runner.prefill(ids, lambda done: not should_stop()):
+        return {}
     clock = Clock(model.facts.device)
     times: dict[int, list[float]] = {width: [] for width in widths}
     end = clock.now_ms() + budget_ms

@@ -8,7 +8,13 @@ import torch
 from core.config import DecodingConfig
 from core.drafters.draft_model import DraftModel
 from core.errors import NumericalError
-from core.events import PrefillFinished, RoundFinished, RunFinished, StopReason
+from core.events import (
+    PrefillFinished,
+    RoundFinished,
+    RunFinished,
+    RunStarted,
+    StopReason,
+)
 from core.metrics import is_consistent
 from core.runtime.runner import PREFILL_CHUNK
 from tests.core.tables import drafting, lane, random_logits, run, table
@@ -120,7 +126,7 @@ def test_a_run_stopped_in_the_prefill_reads_no_further_chunk(new_drafter):
 
     def should_stop():
         asked[0] += 1
-        return asked[0] > 2
+        return asked[0] > 4  # before and after a chunk
 
     one = lane(
         table(TARGET, 8),
@@ -136,6 +142,20 @@ def test_a_run_stopped_in_the_prefill_reads_no_further_chunk(new_drafter):
     assert one.summary.stop_reason is StopReason.CANCELLED
     assert one.summary.tokens == ()
     assert one.summary.ms_per_token is None
+
+
+def test_a_stop_acts_while_a_chunk_is_read():
+    """H18: the target may read token by token, so it asks for itself."""
+    asked = [0]
+
+    def should_stop():
+        asked[0] += 1
+        return asked[0] > 1
+
+    one = lane(table(TARGET, 8), None, SETTINGS, should_stop=should_stop)
+    events, error = _pull(one)
+    assert error is None
+    assert [type(event) for event in events] == [RunStarted, RunFinished]
 
 
 def test_closing_a_run_in_the_middle_is_quiet():
