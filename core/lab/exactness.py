@@ -21,6 +21,7 @@ import torch
 
 from core.checkpoints.progress import Cancelled
 from core.config import Coupling, DecodingConfig
+from core.decoding import device_round
 from core.decoding.divergence import divergence
 from core.decoding.lane import LanePlan, LaneRun
 from core.events import (
@@ -30,7 +31,7 @@ from core.events import (
     RoundFinished,
     TokenOutcome,
 )
-from core.lab import statistics
+from core.lab import device_branches, statistics
 from core.lab.batched import Tree, sample, warped_rows
 from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.lab.enumeration import output_law, total_variation
@@ -59,12 +60,16 @@ class _Pair:
         plan: of the speculative lane.
         draft: the draft's weights; None for a drafter without any.
         applied: enters a mutant round what is checked.
+        should_stop: asked between the readings of the small tree.
+        on_device: the law is that of rounds that a device decides; never with a mutant,
+            which replaces steps of those that Python decides.
     """
 
     plan: LanePlan
     draft: Model | None
     applied: Applied
     should_stop: Callable[[], bool]
+    on_device: bool = False
 
     @functools.cached_property
     def tables(self) -> tuple[TableModel, TableModel]:
@@ -93,7 +98,8 @@ def verify(
         CheckStarted and CheckFinished for each check, ChecksFinished at the end.
     """
     applied = MUTANTS[mutant].applied if mutant else contextlib.nullcontext
-    pair, done = _Pair(plan, draft, applied, should_stop), []
+    on_device = plan.decides_on_device and mutant is None
+    pair, done = _Pair(plan, draft, applied, should_stop, on_device), []
     for number, (name, check) in enumerate(CHECKS.items()):
         yield CheckStarted(name, number / len(CHECKS))
         failed = any(not check.passed for check in done)
@@ -241,9 +247,12 @@ def _exact_law(pair: _Pair) -> Check:
     """Sum all paths of the real rounds and compare with plain decoding's law.
 
     One candidate counts as an end token, so that ends inside a block are summed too.
+    Rounds that a device decides are played on a CPU.
     """
     draft, target = pair.tables
     settings, rounds = law_settings(pair.plan.settings), [0]
+    on_device = pair.on_device and device_round.can_play(settings)
+    play = device_branches.play if on_device else None
 
     def count(*_: object) -> None:
         rounds[0] += 1
@@ -252,7 +261,7 @@ def _exact_law(pair: _Pair) -> Check:
     plain = output_law(start(None, ROOT, settings), settings)
     try:
         with pair.applied():
-            law = output_law(start(draft, ROOT, settings), settings, count)
+            law = output_law(start(draft, ROOT, settings), settings, count, play)
     except (AssertionError, IndexError) as error:
         return _check(False, 1.0, rounds[0], f"A round broke: {error}")
     gap = total_variation(law, plain)

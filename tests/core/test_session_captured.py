@@ -8,7 +8,7 @@ import pytest
 
 from core.config import Coupling, DecodingConfig, DecodingRequest
 from core.control import Control
-from core.decoding import device_records
+from core.decoding import device_records, device_round
 from core.decoding.lane import LanePlan
 from core.events import PairLoaded, RaceFinished
 from core.lab.checks import ChecksFinished
@@ -90,6 +90,24 @@ def test_verify_passes(captured, folders):
     *_, last = session.verify(request, Control(SETTINGS))
     assert isinstance(last, ChecksFinished)
     assert last.passed, last.checks
+
+
+@pytest.mark.slow
+def test_the_law_that_is_summed_is_that_of_rounds_on_the_device(
+    captured, folders, monkeypatch
+):
+    """A mistake in these rounds alone is one that the sum notices."""
+    monkeypatch.setattr(device_round, "_weights_after", _corrected_from_the_target)
+    session, _ = _session(*folders)
+    request = DecodingRequest("v", PROMPT, SETTINGS, use_chat_template=False)
+    *_, last = session.verify(request, Control(SETTINGS))
+    assert isinstance(last, ChecksFinished)
+    (summed,) = (check for check in last.checks if "all paths summed" in check.name)
+    assert not summed.passed
+
+
+def _corrected_from_the_target(rows, survivors):
+    return rows.target[survivors], survivors == len(rows.ids)
 
 
 def test_a_mistake_in_the_rule_is_noticed_on_this_path_too(captured, folders):

@@ -7,59 +7,13 @@ Here they are played on a CPU. On a GPU the same law follows from
 from __future__ import annotations
 
 import pytest
-import torch
-from torch import Tensor
 
 from core.config import DecodingConfig
 from core.decoding import device_round
-from core.decoding.speculative import Round
-from core.decoding.speculative import Sequence as RoundSequence
-from core.lab.enumeration import BranchingDraws
-from core.sampling.on_device import Drawn
-from core.sampling.streams import Purpose
+from core.lab.device_branches import play
 from tests.core.law.cases import SETTINGS, TABLES, Case
 
 EXACT = 1e-12
-
-
-class BranchingDeviceDraws:
-    """The enumerator's branches, answered with tensors."""
-
-    def __init__(self, draws: BranchingDraws) -> None:
-        self.on_host = draws
-
-    def choose(self, purpose: Purpose, position: int, weights: Tensor) -> Drawn:
-        choices = [
-            self.on_host.choose(purpose, position + i, row)
-            for i, row in enumerate(weights)
-        ]
-        return Drawn(
-            torch.tensor([c.token_id for c in choices]),
-            torch.tensor([c.margin for c in choices], dtype=torch.float64),
-        )
-
-    def correct(
-        self, position: int, place: Tensor, is_bonus: Tensor, weights: Tensor
-    ) -> Drawn:
-        purpose = Purpose.TARGET if bool(is_bonus) else Purpose.RESIDUAL
-        return self.choose(purpose, position + int(place), weights)
-
-    def survivors(
-        self, position: int, draft: Tensor, target: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        count, numbers = self.on_host.survivors(
-            position, draft.tolist(), target.tolist()
-        )
-        uniforms = torch.zeros(len(draft), dtype=torch.float64)
-        uniforms[: len(numbers)] = torch.tensor(numbers, dtype=torch.float64)
-        return torch.tensor([count]), uniforms
-
-
-def play(
-    sequence: RoundSequence, settings: DecodingConfig, draws: BranchingDraws
-) -> Round:
-    """Play a round as a device would."""
-    return device_round.play_round(sequence, settings, BranchingDeviceDraws(draws))
 
 
 @pytest.mark.parametrize("settings", ["plain", "greedy"])
