@@ -14,6 +14,7 @@ from core.decoding.device_round import play
 from core.decoding.records import Label, Recorded
 from core.decoding.speculative import Round, Sequence
 from core.events import Candidate, Origin, Place, TokenOutcome, Verdict
+from core.sampling.acceptance import acceptance_probability
 from core.sampling.on_device import KeyedDeviceDraws
 from core.sampling.summaries import near_tie_tolerance
 
@@ -63,7 +64,9 @@ class DeviceRecorder:
             draft_probability=spread.of_draft,
             target_probability=spread.of_target,
             uniform=uniforms[place] if uniforms else None,
-            acceptance_probability=_acceptance(spread.of_draft, spread.of_target),
+            acceptance_probability=acceptance_probability(
+                spread.of_draft, spread.of_target
+            ),
             overlap=spread.overlap,
             product=spread.product,
             shared_noise_agrees=spread.agrees,
@@ -140,13 +143,6 @@ def _noise_margin(figures: Figures, index: int) -> float | None:
     if figures.choices:
         return figures.choices[index].margin
     return figures.last.margin if index == len(figures.ids) else None
-
-
-def _acceptance(draft: float, target: float) -> float:
-    """Return min(1, target / draft) of a proposed token."""
-    if target >= draft:
-        return float(target > 0)
-    return target / draft
 
 
 class DeviceRounds:

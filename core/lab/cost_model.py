@@ -14,7 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import lru_cache
 from statistics import median
 
 from core import metrics
@@ -251,7 +251,7 @@ def _rounds(
         before = chance
 
 
-@cache
+@lru_cache(maxsize=256)  # loads and sweeps time the steps anew
 def _prices(costs: StepCosts, greedy: bool) -> tuple[tuple[float, ...], float, float]:
     """Return a round by K with nothing judged, the draft's second row, and a judgement.
 
