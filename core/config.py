@@ -64,7 +64,8 @@ class DecodingConfig:
     )  # fmt: skip
     auto_lookahead: bool = _setting(
         False, "Auto K",
-        "Start from K, then choose it by the measured costs and acceptance.", live=True,
+        "Start from K, then choose it by the recorded step costs and acceptance; with "
+        "the same recorded step costs a run repeats.", live=True,
     )  # fmt: skip
     temperature: float = _setting(
         0.0, "Temperature", "0 always takes the most probable token.",

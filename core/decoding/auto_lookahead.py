@@ -7,7 +7,8 @@ that was *discarded* was drawn with the very noise that its position will be dra
 with again, so a K that looked at it would choose with knowledge of the next draws.
 Therefore only places that were judged are looked at: their positions are committed, and
 their numbers never come again. Nor is a clock: costs are those that were recorded when
-the pair was loaded, and a run can be repeated to the last K.
+the pair was loaded, and with the same recorded step costs a run can be repeated to the
+last K.
 """
 
 from __future__ import annotations
