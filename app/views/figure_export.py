@@ -50,7 +50,7 @@ def _paint(
     painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, heading)
     for place, card in enumerate(cards):
         at = QRectF(place * PANEL.width(), HEAD, PANEL.width(), PANEL.height())
-        card.source.draw()
+        card.draw()
         title = f"{card.source.title} &nbsp; {card.source.key(theme)}"
         with posed(card.plot, title, PANEL):
             card.plot.render(painter, at)

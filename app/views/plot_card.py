@@ -115,13 +115,17 @@ class PlotCard(QFrame):
             return True
         if self.visibleRegion().isEmpty():
             return False
+        self.draw()
+        return True
+
+    def draw(self) -> None:
+        """Draw now, seen or not: in a file, too, an axis has its numbers."""
         self._stale = False
         self.source.draw()
         self._key.setText(self.source.key(Theme.current()))
         self._fit()
         self._show_words()
         self.setAccessibleDescription(self.source.summary())
-        return True
 
     def _fit(self) -> None:
         """Put the key under the title where it would be cut beside it."""
@@ -176,8 +180,7 @@ class PlotCard(QFrame):
 
     def export(self, path: str | Path) -> None:
         """Write the plot as PNG, SVG or CSV."""
-        self._stale = False
-        self.source.draw()
+        self.draw()
         source, key = self.source, self.source.key(Theme.current())
         export_plot(self.plot, source.table(), source.title, key, path)
 

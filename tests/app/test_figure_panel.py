@@ -283,6 +283,20 @@ def test_the_figure_is_taken_along_as_picture_drawing_and_numbers(
     qtbot.waitUntil(lambda: csv_failed in sentences(window))
 
 
+def test_a_panel_that_nobody_sees_has_numbers_in_the_picture_too(
+    qtbot, window, panel, tmp_path
+):
+    keep(runs())
+    show(qtbot, window, panel)
+    panel.cards.cards[2].hide()  # as one that is scrolled out of view
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    window.lab_desk.figures.save(tmp_path / "figure.png")
+    for card in panel.cards.cards:
+        axis = card._item.getAxis("bottom")
+        assert axis.style["showValues"]
+        assert "PREDICTED" in axis.labelText
+
+
 @pytest.mark.parametrize(
     ("typed", "kind", "written"),
     [
