@@ -48,7 +48,7 @@ class PredictedSpeed:
     def _forget(self) -> None:
         self._costs: StepCosts | None = None
         self._settings = DecodingConfig()
-        self._now = self._prompt = self._context = 0
+        self._now = self._prompt = 0
 
     def on_event(self, event: Event) -> bool:
         """Take in an event of the speculative lane."""
@@ -56,11 +56,10 @@ class PredictedSpeed:
         if changed and isinstance(event, RunStarted):
             self._costs, self._settings = event.costs, event.settings
             self._now = event.settings.lookahead
-            self._prompt = self._context = len(event.prompt)
+            self._prompt = len(event.prompt)
         elif changed and isinstance(event, RoundFinished):
             chosen = event.auto_lookahead
             self._settings = event.settings
-            self._context = self._prompt + event.position
             self._now = event.settings.lookahead if chosen is None else chosen
         return changed
 
@@ -84,7 +83,7 @@ class PredictedSpeed:
         )
         if self._costs is None or acceptance is None:
             return ()
-        costs = at_context(self._costs, self._context)
+        costs = at_context(self._costs, self._prompt + counted.counts.emitted)
         return curve(costs, acceptance, greedy=self._greedy)
 
     @property
