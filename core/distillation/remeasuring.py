@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -41,9 +42,11 @@ def remeasure(
 
     Raises:
         ConfigurationError: if there is no draft of this target.
+        ModelLoadError: if its card could not be written.
     """
     folder, began = Path(plan.out).expanduser(), time.monotonic()
     card = read_card(folder)
+    _require_writable(folder)
     _require_target(card, inspect_checkpoint(plan.target.reference).name)
     steps = measured_draft(plan, recipe_of(plan), folder, should_stop)
     figures = None
@@ -69,6 +72,15 @@ def remeasure(
         acceptance=card.expected_acceptance,
         figures=figures,
     )
+
+
+def _require_writable(folder: Path) -> None:
+    """Try to write before measuring takes its minutes; permissions say too little."""
+    with (
+        disk_errors(DraftFolder(folder)),
+        tempfile.TemporaryDirectory(prefix=".draftrace-", dir=folder),
+    ):
+        pass
 
 
 def read_card(folder: Path) -> DraftCard:

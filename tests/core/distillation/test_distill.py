@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+import tempfile
 from collections import namedtuple
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from core.checkpoints.inspection import inspect_checkpoint
 from core.cli import main as cli
 from core.config import ModelConfig
 from core.control import Control
-from core.distillation import collection, recipe, store
+from core.distillation import collection, recipe, remeasuring, store
 from core.distillation import folder as folders
 from core.distillation.collecting import CollectingSettings
 from core.distillation.measuring import best_lookahead
@@ -154,6 +155,23 @@ def test_measuring_again_needs_a_draft_of_this_target(made, done, tmp_path):
     (out / "draftrace.json").write_text(json.dumps({**card, "target": "another"}))
     with pytest.raises(ConfigurationError, match="made for another"):
         distilled(plan(made, out, measure=1))
+
+
+def test_a_card_that_could_not_be_written_is_told_before_the_measuring(
+    made, done, monkeypatch
+):
+    monkeypatch.chdir(done[0].parent)  # sentences name the folder as it was given
+
+    def read_only(*_, **__):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", read_only)
+    monkeypatch.setattr(
+        remeasuring, "measured_draft", lambda *_: pytest.fail("it was measured")
+    )
+    error = refusal(plan(made, Path(done[0].name), measure=1))
+    assert isinstance(error, ModelLoadError)
+    check_sentence(error, done[0].name, "cannot be written")
 
 
 def test_k_is_the_best_of_those_tried_over_both_temperatures(done):
