@@ -111,7 +111,7 @@ def _eight_bits(device: str) -> str:
     if not device.startswith("cuda"):
         cure = f"runs on CUDA only and the device is {device}; choose float32"
     elif importlib.util.find_spec("bitsandbytes") is None:
-        cure = "needs the package bitsandbytes; install draftrace[gpu]"
+        cure = "needs the package bitsandbytes; install it"
     if cure:
         raise ConfigurationError(
             f"The dtype {EIGHT_BITS} {cure}.", setting="dtype", value=EIGHT_BITS
