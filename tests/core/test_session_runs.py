@@ -265,7 +265,7 @@ def test_caches_that_do_not_fit_are_refused_before_they_are_made(tmp_path, work)
         list(work(session, request, Control(config)))
     check_sentence(caught.value, "need", "free", "shorten the prompt")
     assert caught.value.facts["needed"] > caught.value.facts["free"] > 0
-    assert resident() - before < 50 * MEBIBYTE
+    assert resident() - before < free / 20, "the prompt's ids grow with what is free"
     assert decode(session).counts.emitted == 40
 
 
