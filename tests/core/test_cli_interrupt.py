@@ -135,6 +135,9 @@ def check_file(file: Path) -> None:
 INTERRUPTED_IMPORT = """
 import importlib.abc, os, signal, sys
 
+# What a background job of a script inherits ignores Ctrl+C; here it counts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
 class Interrupting(importlib.abc.MetaPathFinder):
     def find_spec(self, name, path=None, target=None):
         if name == sys.argv[-1]:
