@@ -202,7 +202,7 @@ def test_closing_while_running_leaves_no_thread(qtbot, qapp, session):
     hold(qtbot, session, controller)
     with qtbot.waitSignal(controller.closed):
         controller.close()
-    assert controller.wait(0)
+    assert controller.wait(2000), "finished is told just before the thread is gone"
     assert not controller.findChild(QThread).isRunning()
 
 
