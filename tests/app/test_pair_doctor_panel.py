@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app import settings as stored
-from app.application import Application
-from core.config import DrafterKind, ModelConfig, PairConfig
+from core.config import DrafterKind, ModelConfig
 from core.errors import ModelLoadError
 from core.events import LoadProgress
 from core.lab.doctor_events import (
@@ -24,6 +22,7 @@ from core.lab.doctor_events import (
     advice_on,
     ranked,
 )
+from tests.app.started import started
 from tests.fakes import ScriptedSession
 
 pytestmark = pytest.mark.window
@@ -72,19 +71,10 @@ def session():
 
 @pytest.fixture
 def application(qtbot, qapp, session, tmp_path, monkeypatch):
-    # Looking for devices imports torch, which closing would have to wait for.
-    monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
-    ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
-    pair = PairConfig(ModelConfig("here"), DrafterKind.NONE)
-    stored.save(ini, stored.AppSettings(pair=pair))
-    application = Application(qapp, session, ini)
-    with qtbot.waitSignal(application.window.pair_desk.looked):
-        application.start()
-    yield application
-    with qtbot.waitSignal(application.window.closed):
-        application.window.close()
-    assert application.controller.wait(3000)
-    assert application.errands.close()
+    with started(
+        qtbot, qapp, session, tmp_path, monkeypatch, DrafterKind.NONE
+    ) as application:
+        yield application
 
 
 @pytest.fixture

@@ -6,17 +6,15 @@ import csv
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
-from app import settings as stored
-from app.application import Application
 from app.item_models.sweep_map import UNDER, SweepMap
 from app.run_controller import State
 from app.theme import NAMES, Theme, contrast, notifier
 from app.views.sweep_choice import SweepChoice
 from app.views.sweep_words import Figure, numbers, whole_numbers
-from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
+from core.config import DecodingConfig
 from core.errors import ConfigurationError
 from core.events import Counts, LoadProgress
 from core.lab.advice import advise_on_sweep
@@ -31,6 +29,7 @@ from core.lab.sweep_events import (
 )
 from core.lab.sweep_runs import SweepRun, all_cells, best_cell
 from core.lab.sweep_store import SweepFile, default_path, new_header
+from tests.app.started import started
 from tests.core.lab.costs import step_costs
 from tests.fakes import ScriptedSession, machine, model_facts
 
@@ -95,19 +94,8 @@ def session():
 
 @pytest.fixture
 def application(qtbot, qapp, session, tmp_path, monkeypatch):
-    # Looking for devices imports torch, which closing would have to wait for.
-    monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
-    ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
-    pair = PairConfig(ModelConfig("here"), DrafterKind.LOOKUP)
-    stored.save(ini, stored.AppSettings(pair=pair))
-    application = Application(qapp, session, ini)
-    with qtbot.waitSignal(application.window.pair_desk.looked):
-        application.start()
-    yield application
-    with qtbot.waitSignal(application.window.closed):
-        application.window.close()
-    assert application.controller.wait(3000)
-    assert application.errands.close()
+    with started(qtbot, qapp, session, tmp_path, monkeypatch) as application:
+        yield application
 
 
 @pytest.fixture
