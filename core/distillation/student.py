@@ -42,13 +42,13 @@ class StudentShape:
     inner: int = 512
     heads: int = 3
     key_heads: int = 3
-    head_rows: int = 6144
+    head_rows: int = 8192
 
 
 SIZES = {
     "tiny": StudentShape(),
     "small": StudentShape(
-        hidden=384, layers=4, inner=1024, heads=6, key_heads=6, head_rows=8192
+        hidden=384, layers=4, inner=1024, heads=6, key_heads=6, head_rows=12288
     ),
 }
 
@@ -93,13 +93,19 @@ class Student(nn.Module):
         places[head_ids] = torch.arange(len(head_ids))
         self.register_buffer("places", places, persistent=False)
 
-    def forward(self, ids: Tensor) -> Tensor:
-        """Return [rows, length, hidden] states that :meth:`logits` reads."""
+    def forward(self, ids: Tensor, attention: list[Tensor] | None = None) -> Tensor:
+        """Return [rows, length, hidden] states that :meth:`logits` reads.
+
+        Args:
+            ids: [rows, length].
+            attention: gets each layer's [rows, heads, length, length], if given.
+        """
         places = self.places[ids]
         known = (places >= 0)[..., None]
         trained = nn.functional.embedding(places.clamp(min=0), self.head)
         embedded = torch.where(known, trained, self.frozen[ids])
-        return body_states(self.body, embedded, self.dropped if self.training else 0.0)
+        dropped = self.dropped if self.training else 0.0
+        return body_states(self.body, embedded, dropped, attention)
 
     def logits(self, states: Tensor) -> Tensor:
         """Return [..., S] scores of the head's ids."""

@@ -14,13 +14,19 @@ from torch import Tensor
 from torch.nn.functional import dropout, linear, rms_norm, silu
 
 
-def body_states(body: Any, embedded: Tensor, dropped: float = 0.0) -> Tensor:
+def body_states(
+    body: Any,
+    embedded: Tensor,
+    dropped: float = 0.0,
+    attention: list[Tensor] | None = None,
+) -> Tensor:
     """Return [rows, length, hidden] states that the output head reads.
 
     Args:
         body: a transformers LlamaModel.
         embedded: [rows, length, hidden] in float32, which the residual sums stay in.
         dropped: share of what each part adds to the sums that is left out at random.
+        attention: gets each layer's [rows, heads, length, length], if given.
     """
     length = embedded.shape[1]
     places = torch.arange(length, device=embedded.device)
@@ -29,7 +35,9 @@ def body_states(body: Any, embedded: Tensor, dropped: float = 0.0) -> Tensor:
     states = dropout(embedded, dropped)
     for layer in body.layers:
         normed = _norm(layer.input_layernorm, states)
-        added = _attention(layer.self_attn, normed, turns, unseen)
+        added, looks = _attention(layer.self_attn, normed, turns, unseen)
+        if attention is not None:
+            attention.append(looks)
         states = states + dropout(added, dropped)
         normed = _norm(layer.post_attention_layernorm, states)
         states = states + dropout(_feed_forward(layer.mlp, normed), dropped)
@@ -49,7 +57,7 @@ def _joined(states: Tensor, *parts: Any) -> Tensor:
 
 def _attention(
     part: Any, states: Tensor, turns: tuple[Tensor, Tensor], unseen: Tensor
-) -> Tensor:
+) -> tuple[Tensor, Tensor]:
     rows, length, _ = states.shape
     width, group = part.head_dim, part.num_key_value_groups
     joined = _joined(states, part.q_proj, part.k_proj, part.v_proj)
@@ -60,8 +68,9 @@ def _attention(
     if group > 1:
         key, value = (x.repeat_interleave(group, dim=1) for x in (key, value))
     scores = query @ key.transpose(2, 3) + unseen  # [rows, heads, n, n]
-    mixed = torch.softmax(scores, dim=-1) @ value
-    return _joined(mixed.transpose(1, 2).flatten(2), part.o_proj)
+    looks = torch.softmax(scores, dim=-1)
+    mixed = (looks @ value).transpose(1, 2).flatten(2)
+    return _joined(mixed, part.o_proj), looks
 
 
 def _turned(states: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

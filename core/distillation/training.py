@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from core.distillation.acceptance import Judgement, judge
+from core.distillation.copying import copying_loss
 from core.distillation.head_loss import head_loss
 from core.distillation.lessons import (
     Lesson,
@@ -26,6 +27,8 @@ from core.distillation.optimizers import Optimizers
 from core.distillation.student import Student
 
 LAST_RATE = 0.03  # share of the learning rate that is left at the end
+COPYING_UNTIL = 0.5  # of the training, by when showing where to look has fallen
+LAST_COPYING = 0.1  # to this share: heads that look where they should are left alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,7 @@ class TrainingSettings:
         weight_decay: of everything but the norms.
         dropped: share of the states that is left out at random.
         variation: weight of total variation in the loss; forward KL has the rest.
+        copying: weight, at first, of showing its heads where to look for repetitions.
         seconds: time for teaching; None for no limit.
         judge_every: steps between two looks at the held-out texts.
         patience: looks without a better acceptance after which it ends early.
@@ -48,13 +52,14 @@ class TrainingSettings:
     """
 
     passes: int = 40
-    batch_ids: int = 1536
+    batch_ids: int = 2304
     matrix_rate: float = 0.02
     learning_rate: float = 2e-3
     warm_up: float = 0.03
     weight_decay: float = 0.02
-    dropped: float = 0.1
+    dropped: float = 0.05
     variation: float = 0.8
+    copying: float = 1.0
     seconds: float | None = None
     judge_every: int = 250
     patience: int = 20
@@ -155,8 +160,8 @@ class Teacher:
 
     def _step(self, group: list[Lesson]) -> TrainingReport:
         began, state = time.monotonic(), self._state
-        loss = self._loss(group)
-        loss.backward()
+        loss, missed = self._losses(group)
+        (loss + self._copying() * missed).backward()
         torch.nn.utils.clip_grad_norm_(self.student.parameters(), 1.0)
         self._optimizers.step(self._rate())
         state.step += 1
@@ -171,14 +176,23 @@ class Teacher:
             seconds=state.seconds,
         )
 
-    def _loss(self, group: list[Lesson]) -> Tensor:
+    def _losses(self, group: list[Lesson]) -> tuple[Tensor, Tensor]:
+        """Return how far its law is from the target's, and its heads from copying."""
         device = self.student.head.device
+        ids, attention = padded(group).to(device), list[Tensor]()
         self.student.train()
         with torch.random.fork_rng():  # what is dropped depends on the step alone
             torch.manual_seed(self.settings.seed * 1_000_003 + self._state.step)
-            states = states_at_places(self.student(padded(group).to(device)), group)
+            states = states_at_places(self.student(ids, attention), group)
         known = places(group, self.student.places.cpu()).to(device)
-        return head_loss(states, self.student.head, known, self.settings.variation)
+        loss = head_loss(states, self.student.head, known, self.settings.variation)
+        lengths = torch.tensor([len(x.ids) for x in group], device=device)
+        return loss, copying_loss(ids, lengths, attention)
+
+    def _copying(self) -> float:
+        """Return the weight of the copying: it falls along a line, then stays."""
+        fallen = min(1.0, self._progress() / COPYING_UNTIL)
+        return self.settings.copying * (1 - (1 - LAST_COPYING) * fallen)
 
     def _rate(self) -> float:
         """Return the share of the learning rate: a rise, then half a cosine."""
