@@ -43,6 +43,7 @@ from core.lab.rules import LawsStarted, LawsSummed
 from core.lab.sweep_events import SweepEvent, SweepPlan
 from core.machine import describe_machine
 from core.runtime.device_lock import DEVICE_LOCK
+from core.runtime.heap import libraries_spared
 
 if TYPE_CHECKING:
     from core.checkpoints.facts import CheckpointFacts
@@ -382,7 +383,8 @@ class Session:
                     should_stop=control.should_stop,
                     libraries_bytes=self._libraries_bytes or 0,
                 )
-                yield from bench.events()
+                with libraries_spared():
+                    yield from bench.events()
 
     def bench_random(
         self,
@@ -420,7 +422,8 @@ class Session:
                 )
                 for note in _how_steps_run(bench.target, bench.draft):
                     yield LoadProgress(note)
-                yield from bench.events()
+                with libraries_spared():
+                    yield from bench.events()
 
     def sweep(
         self,

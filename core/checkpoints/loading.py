@@ -23,6 +23,7 @@ from core.checkpoints.quiet import quiet
 from core.checkpoints.weights import read_tokenizer, read_weights
 from core.config import ModelConfig
 from core.demo_pair import DRAFT_REFERENCE
+from core.runtime.heap import keep_small_memory
 from core.runtime.runner import Model
 
 _FROM_THE_DEMO = (
@@ -92,6 +93,7 @@ def load_model(
         ModelLoadError: if it is not here, broken, or cannot be decoded here.
         DeviceMemoryError: if it does not fit.
     """
+    keep_small_memory()
     work = Work(on_progress, should_stop)
     work.report("Looking at the checkpoint", None, config.reference)
     placement = place(config)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -77,6 +78,7 @@ def load(
         raise KeyboardInterrupt
     for note in loaded.notes:
         print(note, file=sys.stderr)
+    gc.freeze()  # for good: see core.runtime.heap.libraries_spared
     return loaded
 
 

@@ -14,6 +14,7 @@ from core.distillation.measuring import chosen_prompts, measure
 from core.distillation.plan import DistillPlan, DraftFigures
 from core.distillation.recipe import LONG_MINUTES, Recipe
 from core.events import LoadProgress
+from core.runtime.heap import libraries_spared
 
 Steps = Generator[float | LoadProgress, None, DraftFigures | None]
 
@@ -40,7 +41,8 @@ def measured_draft(
     long = plan.minutes >= LONG_MINUTES
     prompts = chosen_prompts(recipe.prompts, plan.measure or (2 if long else 1))
     tokens = 96 if long else 32
-    return (yield from measure(target, draft, prompts, tokens, should_stop))
+    with libraries_spared():
+        return (yield from measure(target, draft, prompts, tokens, should_stop))
 
 
 def _load_pair(

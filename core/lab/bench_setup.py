@@ -160,7 +160,10 @@ def _memory(
 
 
 def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
-    """Return the first of each kind to be timed, and the second for the prediction."""
+    """Return the first of each kind to be timed, and others for the prediction.
+
+    Of one kind alone these are all others: what is accepted in one text says little.
+    """
     kinds = {prompt.kind: None for prompt in library()}
     if kind is not None and kind not in kinds:
         raise ConfigurationError(
@@ -169,7 +172,7 @@ def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
     wanted = [kind] if kind else list(kinds)
     groups = [[p for p in library() if p.kind == name] for name in wanted]
     if kind:
-        return groups[0][:1], groups[0][1:2]
+        return groups[0][:1], groups[0][1:]
     return [g[0] for g in groups], [g[1] for g in groups]
 
 

@@ -111,7 +111,7 @@ def taught_to_echo(copying: float) -> float:
     like = LlamaConfig(vocab_size=VOCABULARY, max_position_embeddings=64)
     embeddings = torch.randn(VOCABULARY, shape.hidden) * 0.3
     pupil = Student(shape, embeddings, torch.arange(VOCABULARY), like)
-    settings = TrainingSettings(passes=3, batch_ids=320, copying=copying)
+    settings = TrainingSettings(passes=4, batch_ids=320, copying=copying)
     taught = [lesson for seed in range(16) for lesson in echoes(seed)]
     held_out = [lesson for seed in range(16, 24) for lesson in echoes(seed, 8)]
     list(Teacher(pupil, taught, held_out, settings).teach())
