@@ -51,6 +51,7 @@ def _load_pair(
     should_stop: Callable[[], bool],
     tell: Callable[[LoadProgress], None],
 ) -> tuple[LoadedModel, LoadedModel]:
-    own = ModelConfig(str(folder), config.device, config.dtype)
+    # Resolved: a folder may be called as the demo pair is, and a path is not a name.
+    own = ModelConfig(str(folder.resolve()), config.device, config.dtype)
     target = load_model(config, tell, should_stop)
     return target, load_model(own, tell, should_stop, drafts=True)
