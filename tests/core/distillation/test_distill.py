@@ -147,6 +147,16 @@ def test_a_finished_draft_is_measured_again_and_nothing_else_changes(made, done)
     assert changed == {"draftrace.json", "README.md"}
 
 
+@pytest.mark.parametrize("name", ["demo", "demo-draft", "demo-layers"])
+def test_a_folder_called_as_a_part_of_the_demo_is_that_folder(
+    made, done, tmp_path, monkeypatch, name
+):
+    shutil.copytree(done[0], tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    *_, end = distilled(plan(made, Path(name), measure=1))
+    assert end.figures is not None, "another model was measured, or none"
+
+
 def test_measuring_again_needs_a_draft_of_this_target(made, done, tmp_path):
     out = Path(shutil.copytree(done[0], tmp_path / "draft"))
     with pytest.raises(ConfigurationError, match="holds no draft"):
