@@ -17,8 +17,6 @@ _BLOCK = 256
 _ONES = np.ones(_BLOCK, dtype=np.float32)
 _ZERO = np.float32(0.0)
 _LOWEST = np.float32(-87.0)  # e to that is next to the smallest normal number
-_NEAR = 32  # of the target's largest, among which the residual's are looked for
-_CLEAR = 1e-3  # a residual of less mass is summed itself, not as a difference
 _SHIFT = 20
 _BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
 
@@ -171,82 +169,16 @@ def _insert(ids, values, token, value):
 def unwarped_tops(draft, places, target, count, laws):
     """Return ids and values [3, count] of the largest of draft, target and residual.
 
-    The residual's are looked for among the target's largest: nobody else can have more
-    than the last of those. Where that does not decide it, all are looked at.
-
     Args:
         draft: [n] scores.
-        places: [n] ids that they stand for, rising, or empty where score i is that of
-            id i.
+        places: [n] ids that they stand for, or empty where score i is that of id i.
         target: [V] scores.
         count: how many of each.
-        laws: [3, V], for when all are looked at.
+        laws: [3, V], overwritten with the three distributions.
     """
     ids, values = np.zeros((3, count), np.int64), np.zeros((3, count), np.float32)
     narrow = np.empty(len(draft), np.float32)
     softmax(draft, 1.0, narrow)
-    ids[0], values[0] = largest(narrow, count)
-    for i in range(count if len(places) > 0 else 0):
-        ids[0, i] = places[ids[0, i]]
-    peak = _peak(target)
-    share = np.float32(1.0 / _mass(target, peak))
-    best, near = largest(target, max(count, min(_NEAR, len(target))))
-    _exponentials(near, peak, np.float32(1.0), near)
-    near *= share
-    ids[1], values[1] = best[:count], near[:count]
-    left = 1.0 - _overlap(narrow, places, target, peak, share)
-    for i in range(len(best)):
-        more = near[i] - _chance(narrow, places, best[i])
-        if more > values[2, count - 1]:
-            _insert(ids[2], values[2], best[i], more)
-    all_seen = len(best) >= len(target) or values[2, count - 1] >= near[-1]
-    if left > _CLEAR and all_seen:
-        values[2] /= np.float32(left)
-    else:
-        ids[2], values[2] = _whole_residual(narrow, places, target, count, laws)
-    return ids, values
-
-
-@part
-def _mass(scores, peak):
-    """Return the sum of e to the scores less ``peak``."""
-    total, scratch = 0.0, np.empty(_BLOCK, np.float32)
-    for first in range(0, len(scores), _BLOCK):
-        block = scores[first : first + _BLOCK]
-        out = scratch[: len(block)]
-        _exponentials(block, peak, np.float32(1.0), out)
-        total += _sum(out)
-    return total
-
-
-@part
-def _overlap(narrow, places, target, peak, share):
-    """Return the sum of min(draft, target) over the ids that the draft has."""
-    total, scratch = 0.0, np.empty(_BLOCK, np.float32)
-    for first in range(0, len(narrow), _BLOCK):
-        chances = narrow[first : first + _BLOCK]
-        out = scratch[: len(chances)]
-        for i in range(len(out)):
-            out[i] = target[places[first + i] if len(places) > 0 else first + i]
-        _exponentials(out, peak, np.float32(1.0), out)
-        for i in range(len(out)):
-            law = out[i] * share
-            out[i] = law if law < chances[i] else chances[i]
-        total += _sum(out)
-    return total
-
-
-@part
-def _chance(narrow, places, token):
-    """Return the draft's probability of ``token``."""
-    if len(places) == 0:
-        return narrow[token] if token < len(narrow) else _ZERO
-    at = np.searchsorted(places, token)
-    return narrow[at] if at < len(places) and places[at] == token else _ZERO
-
-
-@part
-def _whole_residual(narrow, places, target, count, laws):
     laws[0, :] = _ZERO
     if len(places) > 0:
         scatter(narrow, places, laws[0])
@@ -254,7 +186,9 @@ def _whole_residual(narrow, places, target, count, laws):
         laws[0, : len(narrow)] = narrow
     softmax(target, 1.0, laws[1])
     residual(laws[0], laws[1], laws[2])
-    return largest(laws[2], count)
+    for n in range(3):
+        ids[n], values[n] = largest(laws[n], count)
+    return ids, values
 
 
 @kernel
