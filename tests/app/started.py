@@ -22,13 +22,17 @@ def started(
     folder: Path,
     monkeypatch: Any,
     drafter: DrafterKind = DrafterKind.LOOKUP,
+    **more: Any,
 ) -> Iterator[Application]:
-    """Start the program with a pair, and close it so that no thread is left."""
+    """Start the program with a pair, and close it so that no thread is left.
+
+    ``more`` are other settings that it finds.
+    """
     # Looking for devices imports torch, which closing would have to wait for.
     monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
     ini = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
     pair = PairConfig(ModelConfig("here"), drafter)
-    stored.save(ini, stored.AppSettings(pair=pair))
+    stored.save(ini, stored.AppSettings(pair=pair, **more))
     application = Application(qapp, session, ini)
     with qtbot.waitSignal(application.window.pair_desk.looked):
         application.start()

@@ -6,11 +6,9 @@ import time
 from dataclasses import replace
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import Qt
 
 import resources
-from app import settings as stored
-from app.application import Application
 from app.event_log import EventLog
 from app.present_page import PresentPage
 from app.run_controller import State
@@ -24,6 +22,7 @@ from core.lab.checks import Check, CheckFinished, ChecksFinished, CheckStarted
 from core.lab.mistakes import MISTAKES
 from core.lab.rules import CHEN, GREEDY, MATCH, SHARED, LawsStarted, LawsSummed, RuleLaw
 from core.trace import read_trace
+from tests.app.started import started
 from tests.fakes import ScriptedSession
 
 pytestmark = pytest.mark.window
@@ -70,19 +69,10 @@ def session():
 @pytest.fixture
 def application(qtbot, qapp, session, tmp_path, monkeypatch):
     monkeypatch.setattr("app.present_page.COUNT_FROM", 1)
-    # Looking for devices imports torch, which closing would have to wait for.
-    monkeypatch.setattr("app.application.CALM_MS", 3_600_000)
-    ini = QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
-    pair = PairConfig(ModelConfig("here"), DrafterKind.LOOKUP)
-    stored.save(ini, stored.AppSettings(pair=pair, prompt="Say it."))
-    application = Application(qapp, session, ini)
-    with qtbot.waitSignal(application.window.pair_desk.looked):
-        application.start()
-    yield application
-    with qtbot.waitSignal(application.window.closed):
-        application.window.close()
-    assert application.controller.wait(3000)
-    assert application.errands.close()
+    with started(
+        qtbot, qapp, session, tmp_path, monkeypatch, prompt="Say it."
+    ) as application:
+        yield application
 
 
 @pytest.fixture
