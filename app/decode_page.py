@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSize, Qt, Slot
@@ -70,9 +71,18 @@ class DecodePage(QWidget):
 
     @Slot(str)
     def export_plots(self, path: str) -> None:
-        """Write the plots to a file."""
-        if self.plots is not None:
+        """Write the plots to a file; a banner tells whether they could be."""
+        if self.plots is None:
+            return
+        name = Path(path).name
+        try:
             self.plots.export(path)
+        except OSError:
+            self.banners.show_error(f"Cannot write {name}; choose another folder.")
+        except ValueError as error:
+            self.banners.show_error(str(error))
+        else:
+            self.banners.show_note(f"{name} is written.")
 
     def on_event(self, event: Event) -> None:
         """Hand an event to every view, and keep rounds for the inspector."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QFileDialog
 
 from app.decode_page import DecodePage
 from app.errands import Errands
@@ -17,6 +15,7 @@ from app.generation_worker import Failure
 from app.kept_sweeps import KeptFigure, kept_figures
 from app.lab_page import LabPage
 from app.run_controller import Finding, RunController
+from app.save_dialog import PLOT_KINDS, ask_where
 from app.views import figure_words as words
 from app.views.figure_panel import FigurePanel
 from core.control import Control
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from app.views.plot_source import Table
 
 KEPT, CHOSEN, CSV = "figures kept", "figure chosen", "figure as CSV"
-FORMATS = "Picture (*.png);;Drawing (*.svg);;Numbers (*.csv)"
 NAME = "figure-1.png"
 
 
@@ -113,18 +111,13 @@ class FigureDesk(QObject):
 
     @Slot()
     def _on_save_asked(self) -> None:
-        chosen, kind = QFileDialog.getSaveFileName(
-            self._lab, "Save the figure", NAME, FORMATS
-        )
-        if not chosen:
+        try:
+            path = ask_where(self._lab, "Save the figure", NAME, PLOT_KINDS)
+        except ConfigurationError as error:
+            self._lab.banners.show_error(error.sentence)
             return
-        path = _ended(Path(chosen), kind)
-        if path != Path(chosen) and path.exists():  # the dialog asked of another name
-            self._lab.banners.show_error(
-                f"{path.name} is there already; type its ending too to replace it."
-            )
-            return
-        self.save(path)
+        if path is not None:
+            self.save(path)
 
     def save(self, path: Path) -> None:
         """Write the figure; a banner tells whether it could be."""
@@ -145,17 +138,6 @@ class FigureDesk(QObject):
             )
         else:
             self._lab.banners.show_note(f"{path.name} is written.")
-
-
-def _ended(path: Path, kind: str) -> Path:
-    """Return where to write: a known ending that was typed counts before the kind's."""
-    ending = re.search(r"\*(\.\w+)", kind)
-    if ending is None:
-        return path
-    if path.name == NAME:  # it was offered, not typed
-        return path.with_suffix(ending[1])
-    typed = f"(*{path.suffix.lower()})" in FORMATS
-    return path if typed else path.with_name(path.name + ending[1])
 
 
 def _write(table: Table, path: Path) -> str:

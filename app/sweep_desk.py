@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtWidgets import QFileDialog
 
 from app.decode_page import DecodePage
 from app.errands import Errands
@@ -16,6 +15,7 @@ from app.generation_worker import Failure
 from app.kept_sweeps import kept_sweeps, stored_pair, sweep_name
 from app.lab_page import LabPage
 from app.run_controller import Finding, RunController
+from app.save_dialog import ask_where
 from app.views.sweep_panel import SweepPanel
 from core.control import Control
 from core.errors import CoreError
@@ -151,8 +151,11 @@ class SweepDesk(QObject):
             )
 
     def _ask_where(self, name: str, kinds: str) -> Path | None:
-        path, _ = QFileDialog.getSaveFileName(self._lab, "Save the sweep", name, kinds)
-        return Path(path) if path else None
+        try:
+            return ask_where(self._lab, "Save the sweep", name, kinds)
+        except CoreError as error:
+            self._lab.banners.show_error(error.sentence)
+            return None
 
 
 def _kept() -> tuple[tuple[StoredSweep, ...], tuple[str, ...]]:

@@ -13,15 +13,16 @@ import resources
 from app.errands import Errands
 from app.folders import trace_folder
 from app.generation_worker import Failure
+from app.save_dialog import PLOT_KINDS, ask_where
 from app.trace_desk import TraceDesk, write, write_failed, write_page
+from core.errors import ConfigurationError
 from core.events import Event
 from core.trace import Trace, read_trace
 
 TRACES = "Draftrace traces (*.jsonl)"
 READABLE = "Draftrace traces and reports (*.jsonl *.html);;All files (*)"
-REPORTS = "Web page (*.html)"
+REPORTS = "Web page (*.html *.htm)"
 PROFILES = "Chrome trace (*.json)"
-PICTURES = "PNG picture (*.png);;SVG drawing (*.svg);;Numbers as CSV (*.csv)"
 DEMO = "demo/race.jsonl"
 KEYS = ("open trace", "save trace", "failed trace", "report", "profile")
 
@@ -119,15 +120,17 @@ class TraceActions(QObject):
             self.noted.emit("There is nothing to save yet; run or race first.")
             return ""
         start = str(Path(self.folder) / self.desk.suggested_name(suffix))
-        path, _ = QFileDialog.getSaveFileName(self._window, title, start, kinds)
-        return path
+        try:
+            path = ask_where(self._window, title, start, kinds)
+        except ConfigurationError as error:
+            self.failed.emit(error.sentence, "")
+            return ""
+        return str(path or "")
 
     @Slot()
     def ask_export(self) -> None:
         """Let the person choose where the plots are exported to."""
-        path, _ = QFileDialog.getSaveFileName(
-            self._window, "Export plots", self.folder, PICTURES
-        )
+        path = self._ask_where("Export plots", ".png", PLOT_KINDS)
         if path:
             self.folder = str(Path(path).parent)
             self.export_asked.emit(path)

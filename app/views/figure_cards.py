@@ -57,7 +57,7 @@ class FigureCards(QWidget):
             ValueError: if the ending is another one.
             OSError: if the file cannot be written.
         """
-        export_figure(self.cards, heading, path)
+        export_figure(self.cards, heading, path, len(self.cards))
 
     @Slot()
     def draw_soon(self) -> None:

@@ -81,6 +81,7 @@ def _png(plot: pg.PlotWidget, path: Path) -> None:
 
 def _svg(plot: pg.PlotWidget, title: str, path: Path) -> None:
     # pyqtgraph's SVGExporter fails on PySide6 6.11 (pyqtgraph #3485).
+    path.touch()  # an OSError that can be caught, where Qt would print a warning
     size = QSize(plot.width(), plot.height())
     generator = QSvgGenerator()
     generator.setFileName(str(path))

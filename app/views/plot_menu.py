@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtWidgets import QFileDialog, QMenu, QMessageBox
+from PySide6.QtWidgets import QMenu, QMessageBox
 
+from app.save_dialog import PLOT_KINDS, ask_where
 from app.views.plot_table import PlotTable
+from core.errors import ConfigurationError, CoreError
 
 if TYPE_CHECKING:
     from app.views.plot_card import PlotCard
-
-FORMATS = "Picture (*.png);;Drawing (*.svg);;Numbers (*.csv)"
 
 
 def plot_menu(card: PlotCard) -> QMenu:
@@ -32,10 +33,17 @@ def show_table(card: PlotCard) -> PlotTable:
 def ask_and_export(card: PlotCard) -> None:
     """Ask for a file and write the plot to it."""
     name = f"{card.source.title.lower().replace(' ', '-')}.png"
-    path, _ = QFileDialog.getSaveFileName(card, "Export the plot", name, FORMATS)
-    if not path:
-        return
+    try:
+        path = ask_where(card, "Export the plot", name, PLOT_KINDS)
+        if path is not None:
+            _export(card, path)
+    except (CoreError, ValueError) as error:
+        QMessageBox.warning(card, "Not exported", str(error))
+
+
+def _export(card: PlotCard, path: Path) -> None:
     try:
         card.export(path)
-    except (OSError, ValueError) as error:
-        QMessageBox.warning(card, "Not exported", str(error))
+    except OSError as error:
+        sentence = f"Cannot write {path.name}; choose another folder."
+        raise ConfigurationError(sentence, path=path.name) from error

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.theme import Theme, notifier
 from app.views.acceptance_by_place import AcceptanceByPlace
+from app.views.figure_export import export_figure
 from app.views.lookahead_plot import lookahead_plot
 from app.views.plot_card import PlotCard
 from app.views.plot_export import write_csv
@@ -26,6 +27,7 @@ from core.events import Event, Lane, RaceFinished, RunFinished
 # where the kernels use every core; so each comes round every two seconds.
 REFRESH_MS = 300
 NARROWEST = 230
+COLUMNS = 2  # of a picture of all plots
 SCRUB_MS = 15  # while nothing runs, each plot may follow at once, one a turn
 
 
@@ -115,22 +117,18 @@ class PlotsPanel(QScrollArea):
         self._schedule()
 
     def export(self, path: str | Path) -> None:
-        """Write all plots: one picture of the column, or one CSV file.
+        """Write all plots, seen or not: one picture, or one table of their numbers.
 
         Raises:
-            ValueError: if the ending is neither .png nor .csv.
+            ValueError: if the ending is none of PNG, SVG and CSV.
             OSError: if the file cannot be written.
         """
         path = Path(path)
         if path.suffix.lower() == ".csv":
             tables = [(card.source.title, card.source.table()) for card in self.cards]
             write_csv(tables, path)
-        elif path.suffix.lower() != ".png":
-            raise ValueError(
-                "Choose .png or .csv for all plots; each has its own menu."
-            )
-        elif not self._column.grab().save(str(path)):
-            raise OSError(f"{path.name} could not be written.")
+        else:
+            export_figure(self.cards, "", path, COLUMNS)
 
     def refresh(self) -> None:
         """Draw what changed and can be seen."""
