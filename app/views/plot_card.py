@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QVBoxLayout, QWidget
 
 from app.fonts import text_font
 from app.theme import Theme
+from app.views.elided import ElidedLabel
 from app.views.plot_export import export_plot
 from app.views.plot_menu import plot_menu
-from app.views.plot_source import PlotSource, Rewindable
+from app.views.plot_source import Advising, PlotSource, Rewindable
 from core.events import Event, Lane
 
 LEFT_AXIS = 56
@@ -42,6 +43,7 @@ class PlotCard(QFrame):
         self._title = QLabel(source.title)
         self._key = QLabel()
         self._empty = QLabel(source.empty, self.plot)
+        self._advice = ElidedLabel("muted")
         self._arrange()
         self._configure_plot()
         source.attach(self._item)
@@ -66,6 +68,10 @@ class PlotCard(QFrame):
         layout.setSpacing(2)
         layout.addLayout(self._top)
         layout.addWidget(self.plot, 1)
+        layout.addWidget(self._advice)
+        self._advice.set_lines(2)
+        self._advice.setContentsMargins(6, 0, 4, 2)
+        self._advice.setVisible(isinstance(self.source, Advising))  # a room of its own
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setAccessibleName(self.source.title)
 
@@ -137,9 +143,12 @@ class PlotCard(QFrame):
         self._key.setAlignment(side.AlignLeft if below else _RIGHT)
         line = QFontMetrics(text_font("small")).height()
         # The words, and 60 px of picture.
-        self.setMinimumHeight(max(120, (5 + below) * line + 50))
+        lines = 5 + below + 2 * self._advice.isVisibleTo(self)
+        self.setMinimumHeight(max(120, lines * line + 50))
 
     def _show_words(self) -> None:
+        if isinstance(self.source, Advising):
+            self._advice.setText(self.source.advice())
         empty, note = self.source.is_empty(), self.source.note()
         if (empty, note) == self._words:
             return  # setting an axis' style or label draws all of its ticks anew

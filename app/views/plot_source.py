@@ -78,6 +78,15 @@ class PlotSource(Protocol):
 
 
 @runtime_checkable
+class Advising(Protocol):
+    """A source that says what to do, under its picture."""
+
+    def advice(self) -> str:
+        """Return one sentence; empty while too little is known."""
+        ...
+
+
+@runtime_checkable
 class Rewindable(Protocol):
     """A source that can show an earlier state of the run."""
 

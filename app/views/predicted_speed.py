@@ -150,8 +150,8 @@ class PredictedSpeed:
         return f'PREDICTED <span style="color:{color}">╌</span>&thinsp;untried'
 
     def note(self) -> str:
-        """Return the advice that follows, or since when is counted."""
-        return self.advice() or self.rounds.since
+        """Return since when is counted."""
+        return self.rounds.since
 
     def advice(self) -> str:
         """Return one sentence on what to do; empty while too little is known."""

@@ -14,6 +14,7 @@ from PySide6.QtGui import QFont, QImage
 from story import SETTINGS, plain_rounds, rounds_of, started
 
 from app import theme
+from app.views.elided import broken
 from app.views.plot_menu import plot_menu, show_table
 from app.views.plots_panel import PlotsPanel
 from core.events import Lane, SettingsChanged
@@ -159,6 +160,10 @@ def test_predicted_speed_marks_the_present_and_the_best_lookahead(panel, rounds)
     assert [p.x() for p in (t.pos() for t in source._texts)] == [4, fastest]
     assert "PREDICTED" in shown._key.text()
     assert "untried" in shown._key.text()
+    assert shown._advice.text() == source.advice() != ""
+    whole = broken(source.advice(), shown._advice.fontMetrics(), 270, 2)
+    assert " ".join(whole) == source.advice()
+    assert not shown._advice.toolTip()  # it has one where it is cut
     assert f"at K = {fastest}" in shown.accessibleDescription()
     assert shown.source.table()[1][4][0] == 4
 
@@ -209,7 +214,9 @@ def test_export_writes_valid_files(panel, rounds, tmp_path):
     panel.export(tmp_path / "all.csv")
     panel.export(tmp_path / "all.png")
     assert not QImage(str(tmp_path / "all.png")).isNull()
-    with pytest.raises(ValueError, match=r"\.png or \.csv"):
+    panel.export(tmp_path / "all.svg")
+    assert len(list(ET.parse(tmp_path / "all.svg").getroot().iter())) > 100
+    with pytest.raises(ValueError, match=r"\.png, \.svg, \.csv"):
         panel.export(tmp_path / "all.pdf")
     with pytest.raises(ValueError, match="choose"):
         panel.cards[0].export(tmp_path / "p.pdf")
@@ -279,7 +286,7 @@ def test_no_key_is_cut_whatever_the_size_of_the_type(qapp, show, rounds, larger)
     try:
         qapp.setFont(bigger(before, larger))
         theme.apply(qapp, "light")
-        panel = show(PlotsPanel(), 320, 720)
+        panel = show(PlotsPanel(), 320, 900)
         feed(panel, [started(), started(Lane.PLAIN), *rounds, *plain_rounds()])
         qapp.processEvents()
         keyed = [c for c in panel.cards if c._key.text()]
