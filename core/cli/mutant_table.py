@@ -57,7 +57,8 @@ def try_all(
 def _rows(
     session: Session, request: DecodingRequest, control: Control
 ) -> Iterator[Row]:
-    from core.lab.mutants import MUTANTS, Need
+    from core.lab.mutants import MUTANTS
+    from core.lab.mutants.mutant import Need
 
     for name, mutant in MUTANTS.items():
         config = request.config

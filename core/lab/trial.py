@@ -20,7 +20,8 @@ from core.config import DecodingConfig
 from core.decoding.speculative import Sequence
 from core.lab.batched import Tree, sample, warped_rows
 from core.lab.enumeration import Outcome, output_law, total_variation
-from core.lab.mutants import MUTANTS, Mutant
+from core.lab.mutants import MUTANTS
+from core.lab.mutants.mutant import Mutant
 from core.lab.statistics import chi_square
 from core.lab.table_model import TableModel, table_facts, table_sequence
 

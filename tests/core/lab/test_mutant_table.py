@@ -9,7 +9,7 @@ import pytest
 
 from core import cli
 from core.lab import mutants
-from core.lab.mutants import Need
+from core.lab.mutants.mutant import Need
 from tests.core.tiny_sessions import checkpoint
 
 pytestmark = [pytest.mark.law, pytest.mark.slow]
