@@ -20,6 +20,7 @@ from core.config import DecodingConfig, ModelConfig
 from core.control import Control
 from core.errors import ConfigurationError
 from core.events import LoadProgress
+from core.lab.benches import bench_pair, bench_random
 from core.session import Session
 
 if TYPE_CHECKING:
@@ -79,9 +80,10 @@ def _events(
     if options.random:
         model = ModelConfig("random", options.device, options.dtype)
         shapes = tuple(options.random)
-        return session.bench_random(shapes, model, settings, control, repeats=repeats)
+        return bench_random(shapes, model, settings, control, repeats=repeats)
     load(session, pair_from(options), control, allow_download=options.demo)
-    return session.bench(settings, control, kind=options.kind, repeats=repeats)
+    pair, kind = session.loaded(), options.kind
+    return bench_pair(pair, settings, control, kind=kind, repeats=repeats)
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -9,12 +9,13 @@ position has random numbers of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from core.checkpoints.progress import Cancelled
 from core.decoding.lane import LanePlan
 from core.lab.batched import Tree, warped_rows
 from core.lab.exactness import DEPTH, law_settings, pair_tables
@@ -25,6 +26,7 @@ from core.lab.rules import (
     MATCH,
     RULES,
     SHARED,
+    LawsStarted,
     LawsSummed,
     RuleLaw,
 )
@@ -147,6 +149,18 @@ def laws_of(tree: Tree, length: int, lookahead: int) -> tuple[RuleLaw, ...]:
 
 
 @torch.inference_mode()
+def laws(
+    plan: LanePlan, draft: Model | None, should_stop: Callable[[], bool]
+) -> Iterator[LawsStarted | LawsSummed]:
+    """Yield LawsStarted, then what :func:`sum_laws` returns; nothing when stopped."""
+    yield LawsStarted()
+    try:
+        summed = sum_laws(plan, draft, should_stop)
+    except Cancelled:
+        return
+    yield summed
+
+
 def sum_laws(
     plan: LanePlan,
     draft: Model | None,

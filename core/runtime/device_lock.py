@@ -8,9 +8,13 @@ the device.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
+from core.events import LoadProgress
+
+Event = TypeVar("Event")
 _LOOK_AGAIN_S = 0.05  # how often someone who waits asks whether to stop waiting
 
 
@@ -29,6 +33,28 @@ class DeviceLock:
     def holder(self) -> str | None:
         """Return what holds the device now, or None."""
         return self._holder
+
+    def in_turn(
+        self,
+        what: str,
+        should_stop: Callable[[], bool],
+        work: Callable[[], Iterable[Event]],
+    ) -> Iterator[Event | LoadProgress]:
+        """Do ``work`` once the device is free.
+
+        Args:
+            what: names the work for those who wait, such as "a race".
+            should_stop: asked while waiting; True gives up.
+            work: begins it, once the device is held.
+
+        Yields:
+            What holds the device now, if anything does; then what ``work`` yields.
+        """
+        if self._holder:
+            yield LoadProgress(f"Waiting for {self._holder} to end")
+        with self.acquire(what, should_stop) as held:
+            if held:
+                yield from work()
 
     @contextmanager
     def acquire(

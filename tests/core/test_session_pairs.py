@@ -248,7 +248,8 @@ def test_a_target_that_drafts_for_itself_is_loaded_once_and_told(folders):
     session = Session()
     loaded = load(session, pair(target, target))
     assert any("none can come faster" in note for note in loaded.notes)
-    assert session._draft is session._target
+    held = session.loaded()
+    assert held.draft is held.target
     for config in (
         DecodingConfig(lookahead=4, max_new_tokens=40, ignore_eos=True),
         DecodingConfig(

@@ -111,9 +111,10 @@ def test_a_fixed_lookahead_is_kept_in_every_round_but_the_last(
 
 def test_an_automatic_lookahead_is_chosen_by_recorded_costs_and_repeats(session):
     """H14: two runs choose alike, costs stand in the events, the text is plain's."""
-    measured = session._costs
+    measured = session.loaded().costs
     assert min(*measured.target_ms, measured.draft_ms) > 0
-    session._costs = step_costs()  # at which K = 4 can win, whatever was measured here
+    # At these costs K = 4 can win, whatever was measured here.
+    session._loaded = dataclasses.replace(session.loaded(), costs=step_costs())
     config = DecodingConfig(lookahead=4, auto_lookahead=True, max_new_tokens=60)
     config = dataclasses.replace(config, ignore_eos=True)
     first, second = events(session, config), events(session, config)
@@ -132,7 +133,7 @@ def test_an_automatic_lookahead_is_chosen_by_recorded_costs_and_repeats(session)
 
 
 def generation_configs(session) -> list[dict]:
-    models = session._target.model, session._draft.model
+    models = [loaded.model for loaded in session.loaded().models.values()]
     return [copy.deepcopy(m._module.generation_config.to_dict()) for m in models]
 
 
@@ -241,7 +242,7 @@ def test_an_empty_prompt_after_a_first_token_decodes_like_plainly(folders, tmp_p
 
 
 def bytes_per_token(session) -> int:
-    return session._target.model.cache_bytes(4096) // 4096
+    return session.loaded().target.model.cache_bytes(4096) // 4096
 
 
 def resident() -> int:

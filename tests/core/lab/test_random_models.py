@@ -11,7 +11,7 @@ from core.control import Control
 from core.errors import CoreError, DeviceMemoryError
 from core.lab import random_models
 from core.lab.bench import BenchResult
-from core.session import Session
+from core.lab.benches import bench_random
 
 SETTINGS = DecodingConfig(lookahead=2, temperature=0.0, max_new_tokens=12)
 
@@ -19,7 +19,7 @@ SETTINGS = DecodingConfig(lookahead=2, temperature=0.0, max_new_tokens=12)
 def bench(*shapes: str, device: str = "cpu") -> list:
     model = ModelConfig("random", device)
     control = Control(SETTINGS)
-    return list(Session().bench_random(shapes, model, SETTINGS, control, repeats=1))
+    return list(bench_random(shapes, model, SETTINGS, control, repeats=1))
 
 
 def test_published_shapes_have_their_published_sizes():
