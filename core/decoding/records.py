@@ -12,8 +12,7 @@ from core.config import DecodingConfig
 from core.decoding.speculative import Judgement, Round
 from core.events import Candidate, Counts, Origin, Place, TokenOutcome, Verdict
 from core.sampling import acceptance, summaries
-from core.sampling.block_rows import chances
-from core.sampling.distributions import softmax
+from core.sampling.block_rows import CertainRows, chance, chances
 from core.sampling.streams import Purpose, stream_key
 
 Label = Callable[[int], str]
@@ -98,7 +97,7 @@ class Recorder:
         settings: DecodingConfig,
     ) -> Place:
         judgement, token_id = played.judgement, played.proposal.ids[place]
-        target = float(judgement.target[place][token_id])
+        target = chance(judgement.target, place, token_id)
         overlap, product, agrees = _compared(played, place, draft, position, settings)
         accepted = place < played.accepted
         return Place(
@@ -126,22 +125,20 @@ class Recorder:
         self, played: Round, place: int, settings: DecodingConfig
     ) -> dict[str, tuple[Candidate, ...]]:
         """Return the best of draft, target and residual; unwarped at temperature 0."""
-        judgement, scores = played.judgement, played.proposal.scores
-        if settings.temperature == 0 and scores is not None:
-            whole = isinstance(scores, Tensor)
-            draft, ids = (scores[place], None) if whole else scores.narrow(place)
+        judgement = played.judgement
+        if settings.temperature == 0:
+            draft, ids = _draft_scores(played, place)
             tops = self._unwarped_tops(draft, ids, judgement.scores[place])
         else:
-            tops = map(summaries.most_probable, _laws(judgement, place, settings))
+            laws = judgement.draft[place], judgement.target[place]
+            laws = *laws, judgement.residual(place)
+            tops = map(summaries.most_probable, laws)
         draft_top, target_top, residual_top = map(self._named, tops)
         return {
             "draft_top": draft_top,
             "target_top": target_top,
             "residual_top": residual_top,
         }
-
-    def _top(self, row: Tensor) -> tuple[Candidate, ...]:
-        return self._named(summaries.most_probable(row))
 
     def _named(self, best: summaries.Best) -> tuple[Candidate, ...]:
         return tuple(Candidate(i, self._label(i), p) for i, p in best)
@@ -166,7 +163,7 @@ class Recorder:
             token_id=token_id,
             text=played.pieces[index],
             origin=self._origin(played, index, place),
-            target_probability=float(played.judgement.target[index][token_id]),
+            target_probability=chance(played.judgement.target, index, token_id),
             draft_probability=place.draft_probability if place else None,
             acceptance_probability=place.acceptance_probability if place else None,
             place=place.index if place else None,
@@ -184,8 +181,10 @@ class Recorder:
         self, played: Round, index: int, settings: DecodingConfig
     ) -> tuple[Candidate, ...]:
         if settings.temperature == 0:
-            return self._top(softmax(played.judgement.scores[index]))
-        return self._top(played.judgement.target[index])
+            scores = played.judgement.scores[index]
+            return self._named(summaries.most_probable_unwarped(scores))
+        row = played.judgement.target[index]
+        return self._named(summaries.most_probable(row))
 
     def _margin(
         self, played: Round, index: int, settings: DecodingConfig
@@ -195,21 +194,15 @@ class Recorder:
         Logits at temperature 0, log-probability plus noise where the target's own
         stream chose. Under the maximal rule an accepted or resampled token has none.
         """
-        greedy = settings.temperature == 0
-        gap = None if greedy else self._noise_margin(played, index)
-        if not greedy and gap is None:
-            return None, False
-        (_, best), *others = summaries.largest(played.judgement.scores[index], 2)
-        tolerance = summaries.near_tie_tolerance(best, self._dtype)
-        if greedy:
-            gap = best - others[0][1] if others else None
-        else:
-            tolerance /= settings.temperature
+        gap = self._lead(played, index)
         if gap is None or gap == float("inf"):
             return None, False
-        return gap, gap <= tolerance
+        scores, temperature = played.judgement.scores[index], settings.temperature
+        best = scores.max() if temperature > 0 else scores[played.tokens[index]]
+        tolerance = summaries.near_tie_tolerance(float(best), self._dtype)
+        return gap, gap <= tolerance / (temperature or 1.0)
 
-    def _noise_margin(self, played: Round, index: int) -> float | None:
+    def _lead(self, played: Round, index: int) -> float | None:
         choices = played.judgement.choices
         if index < len(choices):
             return choices[index].margin
@@ -218,15 +211,15 @@ class Recorder:
         return played.last.margin
 
 
-def _laws(
-    judgement: Judgement, place: int, settings: DecodingConfig
-) -> tuple[Tensor, Tensor, Tensor]:
-    """Return draft, target and residual of one place, [V] each."""
-    draft = judgement.draft[place]
-    if settings.temperature > 0:
-        return draft, judgement.target[place], judgement.residual(place)
-    target = softmax(judgement.scores[place])
-    return draft, target, acceptance.residual_distribution(draft, target)
+def _draft_scores(played: Round, place: int) -> tuple[Tensor, Tensor | None]:
+    """Return [n] scores of the draft at one place, and the ids that they stand for."""
+    rows = played.proposal.scores
+    if isinstance(rows, Tensor):
+        return rows[place], None
+    if rows is not None:
+        return rows.narrow(place)
+    assert isinstance(played.judgement.draft, CertainRows), "a drafter without scores"
+    return played.judgement.draft.narrow(place)
 
 
 def _compared(

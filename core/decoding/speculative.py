@@ -20,8 +20,15 @@ from core.decoding.ending import Ending
 from core.drafters.protocol import Drafter, Prefix, Proposal
 from core.runtime.runner import Runner
 from core.sampling import acceptance, distributions
-from core.sampling.block_rows import CertainRows, LazyRows, WarpedRows, chances
+from core.sampling.block_rows import (
+    CertainRows,
+    GreedyRows,
+    LazyRows,
+    WarpedRows,
+    chances,
+)
 from core.sampling.draws import Choice, Draws
+from core.sampling.row_memory import RowMemory
 from core.sampling.streams import Purpose
 
 
@@ -39,6 +46,7 @@ class Sequence:
         target_name: for sentences.
         auto: chooses K where the settings leave it to the costs; None keeps to the
             configured one.
+        rows: memory of a round's distributions, which the next one writes over.
     """
 
     ids: list[int]
@@ -49,6 +57,7 @@ class Sequence:
     ending: Ending
     target_name: str = "The target"
     auto: AutoLookahead | None = None
+    rows: RowMemory = field(default_factory=RowMemory, repr=False)
 
     @property
     def prefix(self) -> Prefix:
@@ -80,7 +89,8 @@ class Judgement:
     Attributes:
         draft: [K, V] distributions that the proposals were drawn from.
         scores: [K + 1, V] target logits after penalties, valid until the next step.
-        target: [K + 1, V] target distributions, made when they are looked at.
+        target: [K + 1, V] target distributions, made when they are looked at and
+            valid until the next round.
         survivors: proposals before the first refusal.
         uniforms: u of each judged place; empty where none was drawn.
         choices: the target's own choice at each judged place (temperature 0 and
@@ -157,7 +167,7 @@ def judge(
 ) -> Judgement:
     """Decide how many proposals stand, by the rule that the settings ask for."""
     scores = _penalised(sequence, proposal, logits, settings)  # [K + 1, V]
-    target = WarpedRows(scores, settings, sequence.target_name)  # [K + 1, V]
+    target = _target_rows(sequence, scores, settings)  # [K + 1, V]
     draft = draft_distributions(proposal, scores)  # [K, V]
     position = sequence.prefix.position
     if compares_choices(settings):
@@ -187,6 +197,15 @@ def _penalised(
     return torch.stack(rows)
 
 
+def _target_rows(
+    sequence: Sequence, scores: Tensor, settings: DecodingConfig
+) -> LazyRows:
+    """Return the target's distributions after warping: [K + 1, V]."""
+    if settings.temperature == 0:
+        return GreedyRows(scores, sequence.target_name)
+    return WarpedRows(scores, settings, sequence.target_name, sequence.rows)
+
+
 def draft_distributions(proposal: Proposal, scores: Tensor) -> Tensor | LazyRows:
     """Return [K, V] rows like the target's; certain proposals become one-hot."""
     if proposal.distributions is None:
@@ -204,11 +223,20 @@ def _target_choices(
     """Let the target choose place by place until it differs from the proposal."""
     choices: list[Choice] = []
     for place, token_id in enumerate(proposal.ids):
-        choice = draws.choose(Purpose.TARGET, position + place, target[place])
+        choice = _own_choice(target, place, position, draws)
         choices.append(choice)
         if choice.token_id != token_id:
             break
     return tuple(choices)
+
+
+def _own_choice(
+    target: Tensor | LazyRows, place: int, position: int, draws: Draws
+) -> Choice:
+    """Return the target's choice at one place; temperature 0 leaves none to chance."""
+    if isinstance(target, GreedyRows):
+        return target.best(place)
+    return draws.choose(Purpose.TARGET, position + place, target[place])
 
 
 def draw_last(judgement: Judgement, position: int, draws: Draws) -> Choice:
@@ -217,7 +245,7 @@ def draw_last(judgement: Judgement, position: int, draws: Draws) -> Choice:
         return judgement.last
     place = judgement.survivors
     if place == len(judgement.draft):
-        return draws.choose(Purpose.TARGET, position + place, judgement.target[place])
+        return _own_choice(judgement.target, place, position, draws)
     if judgement.choices:
         return judgement.choices[place]
     residual = judgement.residual(place)

@@ -16,11 +16,13 @@ from core.drafters.protocol import Prefix, Proposal
 from core.events import ModelFacts
 from core.runtime.runner import Model
 from core.sampling.distributions import (
+    best_two,
     has_penalties,
     penalise,
     warp_numbers,
 )
 from core.sampling.draws import Draws
+from core.sampling.row_memory import RowMemory
 from core.sampling.streams import Purpose
 
 _STEP_LIMIT = 16  # a longer gap is caught up with as a prefill
@@ -54,6 +56,7 @@ class DraftModel:
             self._kept = KeptIds(head_ids, self._vocabulary, model.facts.device)
         self._laws = KeptRows(self._vocabulary, 0.0, self._kept)
         self._scores = KeptRows(self._vocabulary, -torch.inf, self._kept)
+        self._law_memory, self._score_memory = RowMemory(), RowMemory()
         self._width = self._kept.count if self._kept else self._vocabulary
         self._runner = model.new_runner(min(capacity, model.facts.context_length))
 
@@ -102,7 +105,6 @@ class DraftModel:
         """Draw ``lookahead`` tokens one by one."""
         if lookahead == 0:
             return Proposal()
-        purpose = _purpose(settings)
         ids, start = list(prefix.ids), len(prefix.ids)
         logits = self._catch_up(prefix.ids)
         self._laws.clear()
@@ -110,13 +112,17 @@ class DraftModel:
         for place in range(lookahead):
             if place:
                 logits = self._step(ids[-1:])
-            # The runner writes over its logits, so what is kept must be a copy.
-            row = self._penalised(logits, ids, prefix, settings).clone()
-            law = warp_numbers(row, settings, self.facts.name)  # [V] or [kept]
-            self._scores.append(row)
-            self._laws.append(law)
-            ids.append(self._draw(place, law, purpose, prefix.position + place, draws))
-        return Proposal(tuple(ids[start:]), self._laws, self._scores)
+            row = self._keep(self._penalised(logits, ids, prefix, settings))
+            position = prefix.position + place
+            ids.append(self._next(place, row, position, settings, draws))
+        laws = self._laws if settings.temperature > 0 else None  # None: certain
+        return Proposal(tuple(ids[start:]), laws, self._scores)
+
+    def _keep(self, row: Tensor) -> Tensor:
+        """Return a copy of a place's scores: the runner writes over its logits."""
+        copy = self._score_memory.row(len(self._scores), row).copy_(row)
+        self._scores.append(copy)
+        return copy
 
     def _penalised(
         self, logits: Tensor, ids: list[int], prefix: Prefix, settings: DecodingConfig
@@ -126,14 +132,27 @@ class DraftModel:
         wide = self._kept.spread(logits, -torch.inf)  # penalties go by token id
         return self._kept.pick(penalise(wide, ids, prefix.prompt_length, settings))
 
-    def _draw(
-        self, place: int, law: Tensor, purpose: Purpose, position: int, draws: Draws
+    def _next(
+        self,
+        place: int,
+        row: Tensor,
+        position: int,
+        settings: DecodingConfig,
+        draws: Draws,
     ) -> int:
-        if self._kept is None:
-            return draws.choose(purpose, position, law).token_id
-        if purpose is Purpose.TARGET:  # noise shared with the target goes by token id
-            return draws.choose(purpose, position, self._laws[place]).token_id
-        return self._kept.ids[draws.choose(purpose, position, law).token_id]
+        """Return the token of one place, from its scores: [V] or [kept]."""
+        if settings.temperature == 0:
+            return self._id_of(best_two(row, self.facts.name)[0])
+        memory = self._law_memory.row(place, row)
+        law = warp_numbers(row, settings, self.facts.name, memory)
+        self._laws.append(law)
+        if settings.coupling is Coupling.SHARED_NOISE:  # it goes by token id
+            law = self._laws[place]  # [V]
+            return draws.choose(Purpose.TARGET, position, law).token_id
+        return self._id_of(draws.choose(Purpose.DRAFT, position, law).token_id)
+
+    def _id_of(self, place: int) -> int:
+        return place if self._kept is None else self._kept.ids[place]
 
     def _catch_up(self, committed: Sequence[int]) -> Tensor:
         """Feed what the cache misses and return the logits after the last token: [V].
@@ -157,8 +176,3 @@ class DraftModel:
     def truncate(self, length: int) -> None:
         """Roll the cache back to the first ``length`` tokens, if it holds more."""
         self._runner.truncate(min(length, self._runner.length))
-
-
-def _purpose(settings: DecodingConfig) -> Purpose:
-    shared = settings.coupling is Coupling.SHARED_NOISE
-    return Purpose.TARGET if shared else Purpose.DRAFT

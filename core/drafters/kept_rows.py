@@ -70,10 +70,14 @@ class KeptRows:
             return torch.stack([self[n][i] for n, i in enumerate(ids)]).tolist()
         return [self._number(row, i) for row, i in zip(self._narrow, ids, strict=True)]
 
+    def chance(self, place: int, token_id: int) -> float:
+        """Return the number of one token in the row of one place."""
+        return self._number(self._narrow[place], token_id)
+
     def _number(self, row: Tensor, token_id: int) -> float:
         place = self._kept.place(token_id) if self._kept else token_id
         known = place is not None and place < len(row)
-        return float(row.numpy()[place]) if known else self._rest
+        return float(row[place]) if known else self._rest
 
     def like(self, other: Tensor) -> KeptRows | Tensor:
         """Return the rows on the device, of the dtype and the width of ``other``."""

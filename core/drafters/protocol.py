@@ -50,6 +50,10 @@ class ProposedRows(Protocol):
         """
         ...
 
+    def chance(self, place: int, token_id: int) -> float:
+        """Return the number of one token in the row of one place."""
+        ...
+
     def at(self, ids: Sequence[int]) -> Sequence[float]:
         """Return the number of proposal ``ids[i]`` in row i."""
         ...

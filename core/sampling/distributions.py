@@ -6,6 +6,7 @@ top-k, top-p, min-p. Probabilities are float32, or float64 when the logits are.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
@@ -143,7 +144,7 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     """
     scores = logits if logits.dtype == torch.float64 else logits.float()
     if settings.temperature == 0:
-        return _favourite(scores)
+        return one_hot(best_token(scores), scores.shape[-1], scores.dtype)
     if 0 < settings.top_k < scores.shape[-1]:
         scores = _best_only(scores, settings.top_k)
     probabilities = softmax(scores, settings.temperature)
@@ -157,25 +158,55 @@ def warp(logits: Tensor, settings: DecodingConfig) -> Tensor:
     return probabilities
 
 
-def warp_numbers(scores: Tensor, settings: DecodingConfig, model: str) -> Tensor:
+def warp_numbers(
+    scores: Tensor, settings: DecodingConfig, model: str, out: Tensor | None = None
+) -> Tensor:
     """Return :func:`warp` of scores [..., V] that a model returned.
+
+    Args:
+        scores: of one row or more.
+        settings: temperature and the rest.
+        model: whose scores they are, for the sentence of an error.
+        out: memory like the scores', which may be used for the result.
 
     Raises:
         NumericalError: if they are not numbers; see :func:`require_numbers`.
     """
-    simple = settings.top_k == 0 and settings.top_p == 1 and settings.min_p == 0
-    if not (simple and scores.dim() == 1 and kernels.serve(scores)):
+    cut = settings.top_k > 0 or settings.top_p < 1 or settings.min_p > 0
+    simple = settings.temperature > 0 and not cut and scores.dim() == 1
+    if not (simple and kernels.serve(scores)):
         return warp(require_numbers(scores, model), settings)
-    law = torch.empty(scores.shape)  # [V]
+    law = torch.empty(scores.shape) if out is None else out  # [V]
     if not _soften(scores.numpy(), settings.temperature, law.numpy()):
         require_numbers(scores, model)
     return law
 
 
+def best_two(scores: Tensor, model: str) -> tuple[int, float]:
+    """Return the arg-max of [V] scores, ties to the lowest id, and its lead.
+
+    Args:
+        scores: that a model returned.
+        model: whose scores they are, for the sentence of an error.
+
+    Returns:
+        The id, and by how much the second best is smaller; infinite for a single one.
+
+    Raises:
+        NumericalError: if they are not numbers; see :func:`require_numbers`.
+    """
+    if kernels.serve(scores):
+        token_id, best, second, right = kernels.rows.best_two(scores.numpy())
+        if not right:
+            require_numbers(scores, model)
+        return token_id, best - second
+    require_numbers(scores, model)
+    two = scores.topk(min(2, scores.shape[-1])).values.tolist()
+    return int(best_token(scores)), two[0] - two[1] if len(two) > 1 else math.inf
+
+
 def _soften(row: np.ndarray, temperature: float, out: np.ndarray) -> bool:
     """Set ``out`` [V] to the law of ``row``; return whether that is made of numbers."""
-    if temperature == 0:
-        return kernels.rows.favourite(row, out)
     # An int would make Numba compile a second time, in the middle of a run.
     return kernels.rows.softmax(row, float(max(temperature, _TINY)), out)
 
@@ -194,16 +225,6 @@ def softmax(scores: Tensor, temperature: float = 1.0) -> Tensor:
     for row, out in zip(_rows(scores), _rows(probabilities), strict=True):
         _soften(row, temperature, out)
     return probabilities
-
-
-def _favourite(scores: Tensor) -> Tensor:
-    """Return [..., V] with all mass on the best score, ties to the lowest id."""
-    if kernels.serve(scores):
-        certain = torch.empty(scores.shape)
-        for row, out in zip(_rows(scores), _rows(certain), strict=True):
-            _soften(row, 0.0, out)
-        return certain
-    return one_hot(best_token(scores), scores.shape[-1], scores.dtype)
 
 
 def best_token(scores: Tensor) -> Tensor:

@@ -15,7 +15,7 @@ from core.runtime.kernels.vector import largest as peak_of
 
 _BLOCK = 256
 _ONES = np.ones(_BLOCK, dtype=np.float32)
-_ZERO = np.float32(0.0)
+_ZERO, _ONE = np.float32(0.0), np.float32(1.0)
 _LOWEST = np.float32(-87.0)  # e to that is next to the smallest normal number
 _SHIFT = 20
 _BINS = (0x7F800000 >> _SHIFT) + 1  # the bits of a float32 sort like the number
@@ -46,26 +46,6 @@ def _has_peak(row):
 def has_peak(row):
     """Return whether no element of ``row`` [V] is NaN and its largest is finite."""
     return _has_peak(row)
-
-
-@part
-def _best(row):
-    peak = _peak(row)
-    for first in range(0, len(row), _BLOCK):
-        block = row[first : first + _BLOCK]
-        if _count(block, peak) > 0:
-            for i in range(len(block)):
-                if block[i] == peak:
-                    return first + i
-    return 0
-
-
-@part
-def _count(block, number):
-    found = 0
-    for i in range(len(block)):
-        found += block[i] == number
-    return found
 
 
 @part
@@ -105,17 +85,6 @@ def softmax(scores, temperature, out):
     for i in range(len(out)):
         out[i] *= share
     return wrong == 0
-
-
-@kernel
-def favourite(scores, out):
-    """Set ``out`` [V] to 1 at the arg-max of ``scores``, ties to the lowest id.
-
-    Returns False where a score is NaN or the largest is not finite.
-    """
-    out[:] = _ZERO
-    out[_best(scores)] = np.float32(1.0)
-    return _has_peak(scores)
 
 
 @part
@@ -166,28 +135,160 @@ def _insert(ids, values, token, value):
 
 
 @kernel
-def unwarped_tops(draft, places, target, count, laws):
+def best_two(row):
+    """Return the arg-max of ``row`` [V], ties to the lowest, and the two largest.
+
+    The last number is False where an element is NaN or the largest is not finite.
+    """
+    ids, values = largest(row, 2)
+    wrong = 0
+    for i in range(len(row)):
+        wrong += row[i] != row[i]
+    right = wrong == 0 and np.isfinite(values[0])
+    return ids[0], np.float64(values[0]), np.float64(values[1]), right
+
+
+@part
+def _scale(scores):
+    """Return the largest of ``scores`` and what makes their powers a distribution."""
+    powers, peak, total = np.empty(_BLOCK, np.float32), _peak(scores), 0.0
+    for first in range(0, len(scores), _BLOCK):
+        block = scores[first : first + _BLOCK]
+        _exponentials(block, peak, _ONE, powers[: len(block)])
+        total += _sum(powers[: len(block)])
+    return peak, np.float32(1.0 / total)
+
+
+@part
+def _scale_and_rest(scores, outside):
+    """Return what :func:`_scale` does and the probability of those ``outside``.
+
+    The rest is added up itself: 1 minus the others would be rounding where it is small.
+    """
+    powers, peak = np.empty(_BLOCK, np.float32), _peak(scores)
+    total, rest = 0.0, 0.0
+    for first in range(0, len(scores), _BLOCK):
+        block, open_ = scores[first : first + _BLOCK], outside[first : first + _BLOCK]
+        some = powers[: len(block)]
+        _exponentials(block, peak, _ONE, some)
+        total += _sum(some)
+        for i in range(len(some)):
+            some[i] = some[i] if open_[i] else _ZERO
+        rest += _sum(some)
+    return peak, np.float32(1.0 / total), rest / total
+
+
+@part
+def _probability(score, peak, share):
+    x = score - peak
+    return exp(x) * share if x > _LOWEST else _ZERO
+
+
+@part
+def _soften(values, peak, share):
+    for i in range(len(values)):
+        values[i] = _probability(values[i], peak, share)
+
+
+@kernel
+def most_probable(scores, count):
+    """Return ids and probabilities of the ``count`` best of ``scores`` [V]."""
+    ids, values = largest(scores, count)
+    peak, share = _scale(scores)
+    _soften(values, peak, share)
+    return ids, values
+
+
+@part
+def _gather(row, places, out):
+    for i in range(len(out)):
+        out[i] = row[np.uint64(places[i])]  # no sign, so no wrapping round to look for
+
+
+@part
+def _keep_excess(draft, share, target, target_share, out):
+    for i in range(len(out)):
+        more = target[i] * target_share - draft[i] * share
+        out[i] = more if more > _ZERO else _ZERO
+
+
+@part
+def _excesses(draft, places, target, law, out):
+    """Set ``out`` [n] to (target - draft)+ and return its sum."""
+    peak, share, target_peak, target_share = law
+    three, excess = np.empty((3, _BLOCK), np.float32), 0.0
+    for first in range(0, len(draft), _BLOCK):
+        block = out[first : first + _BLOCK]
+        n = len(block)
+        mine, theirs, scores = three[0, :n], three[1, :n], three[2, :n]
+        _gather(target, places[first : first + _BLOCK], scores)
+        _exponentials(scores, target_peak, _ONE, theirs)
+        _exponentials(draft[first : first + _BLOCK], peak, _ONE, mine)
+        _keep_excess(mine, share, theirs, target_share, block)
+        excess += _sum(block)
+    return excess
+
+
+@part
+def _count_outside(block, outside, number):
+    found = 0
+    for i in range(len(block)):
+        found += outside[i] & (block[i] > number)
+    return found
+
+
+@part
+def _largest_outside(row, outside, count):
+    """Return what :func:`largest` does, of those elements that are ``outside``."""
+    ids, values = np.zeros(count, np.int64), np.full(count, -np.inf, row.dtype)
+    for first in range(0, len(row), _BLOCK):
+        block, open_ = row[first : first + _BLOCK], outside[first : first + _BLOCK]
+        if _count_outside(block, open_, values[count - 1]) > 0:
+            for i in range(len(block)):
+                if open_[i] and block[i] > values[count - 1]:
+                    _insert(ids, values, first + i, block[i])
+    return ids, values
+
+
+@kernel
+def unwarped_tops(draft, places, target, count, outside, excess):
     """Return ids and values [3, count] of the largest of draft, target and residual.
+
+    Nothing of the vocabulary's width is written: what the draft has no score for keeps
+    the target's probability in the residual, so that its best are the target's best.
 
     Args:
         draft: [n] scores.
-        places: [n] ids that they stand for, or empty where score i is that of id i.
+        places: [n] rising ids that they stand for.
         target: [V] scores.
         count: how many of each.
-        laws: [3, V], overwritten with the three distributions.
+        outside: [V] True for the ids that are not among ``places``.
+        excess: [n], overwritten with the residual's weights.
     """
     ids, values = np.zeros((3, count), np.int64), np.zeros((3, count), np.float32)
-    narrow = np.empty(len(draft), np.float32)
-    softmax(draft, 1.0, narrow)
-    laws[0, :] = _ZERO
-    if len(places) > 0:
-        scatter(narrow, places, laws[0])
+    peak, share = _scale(draft)
+    target_peak, target_share, rest_mass = _scale_and_rest(target, outside)
+    few = min(count, len(draft))
+    best, values[0, :few] = largest(draft, few)
+    ids[0, :few] = places[best]
+    _soften(values[0, :few], peak, share)
+    ids[1], values[1] = largest(target, count)
+    _soften(values[1], target_peak, target_share)
+    law = peak, share, target_peak, target_share
+    mass = _excesses(draft, places, target, law, excess)
+    best, values[2, :few] = largest(excess, few)
+    ids[2, :few] = places[best]
+    if len(draft) < len(target):
+        mass += rest_mass
+        others, rest = _largest_outside(target, outside, count)
+        _soften(rest, target_peak, target_share)
+        for n in range(count):
+            if rest[n] > values[2, count - 1]:
+                _insert(ids[2], values[2], others[n], rest[n])
+    if mass == 0.0:
+        ids[2], values[2] = ids[1], values[1]
     else:
-        laws[0, : len(narrow)] = narrow
-    softmax(target, 1.0, laws[1])
-    residual(laws[0], laws[1], laws[2])
-    for n in range(3):
-        ids[n], values[n] = largest(laws[n], count)
+        values[2] /= np.float32(mass)
     return ids, values
 
 

@@ -5,6 +5,7 @@ These figures explain a round; no token depends on them.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -15,8 +16,6 @@ from core.sampling import kernels, streams
 from core.sampling.acceptance import residual_distribution
 from core.sampling.distributions import fit_width, softmax, spread
 from core.sampling.draws import exponential_race
-
-_EVERY_ID = np.empty(0, np.int64)
 
 
 def largest(row: Tensor, count: int = kernels.TOP) -> list[tuple[int, float]]:
@@ -37,15 +36,32 @@ def most_probable(row: Tensor) -> Best:
     return [(i, p) for i, p in largest(row) if p > 0]
 
 
+def most_probable_unwarped(scores: Tensor) -> Best:
+    """Return the best of softmax(``scores`` [V]), zeros left out."""
+    if not kernels.serve(scores):
+        return most_probable(softmax(scores))
+    count = min(kernels.TOP, scores.shape[-1])
+    return _best(*kernels.rows.most_probable(scores.numpy(), count))
+
+
+def _best(ids: np.ndarray, values: np.ndarray) -> Best:
+    pairs = zip(ids.tolist(), values.tolist(), strict=True)
+    return [(i, p) for i, p in pairs if p > 0]
+
+
 class UnwarpedTops:
     """Finds the best of what draft and target thought, and of their residual.
 
-    For temperature 0, where the laws that are drawn from say nothing. Its memory is
-    used again, since a round asks for as many places as were judged.
+    For temperature 0, where the laws that are drawn from say nothing. What it knows of
+    the draft's ids is used again: they are the same from place to place.
     """
 
     def __init__(self) -> None:
-        self._laws = np.empty((3, 0), np.float32)
+        self._ids: Tensor | None = None
+        self._shape = (0, 0)
+        self._places = np.empty(0, np.int64)  # [n]
+        self._outside = np.empty(0, np.bool_)  # [V]
+        self._excess = np.empty(0, np.float32)  # [n]
 
     def __call__(
         self, draft: Tensor, ids: Tensor | None, target: Tensor
@@ -60,18 +76,29 @@ class UnwarpedTops:
         width = target.shape[-1]
         if not kernels.serve(draft, target) or len(draft) > width:
             return _unwarped_in_torch(draft, ids, target)
-        if self._laws.shape[1] != width:
-            self._laws = np.empty((3, width), np.float32)
-        places = _EVERY_ID if ids is None else ids.numpy()
-        count = min(kernels.TOP, width)
+        shape = len(draft), width
+        if ids is not self._ids or shape != self._shape:
+            self._learn(ids, *shape)
         found = kernels.rows.unwarped_tops(
-            draft.numpy(), places, target.numpy(), count, self._laws
+            draft.numpy(),
+            self._places,
+            target.numpy(),
+            min(kernels.TOP, width),
+            self._outside,
+            self._excess,
         )
-        tops = zip(*(part.tolist() for part in found), strict=True)
-        one, two, three = (
-            [(i, p) for i, p in zip(*top, strict=True) if p > 0] for top in tops
-        )
+        one, two, three = itertools.starmap(_best, zip(*found, strict=True))
         return one, two, three
+
+    def _learn(self, ids: Tensor | None, count: int, width: int) -> None:
+        if width == len(self._outside):
+            self._outside[self._places] = True
+        else:
+            self._outside = np.ones(width, np.bool_)
+        self._ids, self._shape = ids, (count, width)
+        self._places = np.arange(count) if ids is None else ids.numpy()
+        self._outside[self._places] = False
+        self._excess = np.empty(count, np.float32)
 
 
 def _unwarped_in_torch(

@@ -13,7 +13,7 @@ from core.config import DecodingConfig
 from core.errors import NumericalError
 from core.sampling import kernels, summaries
 from core.sampling.acceptance import residual_distribution
-from core.sampling.distributions import softmax, warp, warp_numbers
+from core.sampling.distributions import best_two, softmax, warp, warp_numbers
 from core.sampling.draws import exponential_race
 from core.sampling.streams import Purpose, signed_key, stream_key
 
@@ -56,14 +56,27 @@ def test_the_favourite_is_the_first_of_the_best(width):
     assert int(law.argmax()) == int((row == row.max()).nonzero()[0])
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_best_token_and_its_lead_are_those_of_a_sort(width, dtype):
+    row = _scores(width).round().to(dtype)  # rounded, so that there are ties
+    token_id, lead = best_two(row, "tiny")
+    assert token_id == int((row == row.max()).nonzero()[0])
+    two = row.sort(descending=True).values
+    assert lead == (float(two[0] - two[1]) if width > 1 else torch.inf)
+
+
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
 @pytest.mark.parametrize("wrong", [torch.nan, torch.inf])
 @pytest.mark.parametrize("place", [0, 3, 299])
-def test_what_is_no_number_is_refused(temperature, wrong, place):
-    row = _scores(300)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_is_no_number_is_refused(temperature, wrong, place, dtype):
+    row = _scores(300).to(dtype)
     row[place] = wrong
     with pytest.raises(NumericalError, match="tiny returned"):
         warp_numbers(row, DecodingConfig(temperature=temperature), "tiny")
+    with pytest.raises(NumericalError, match="tiny returned"):
+        best_two(row, "tiny")
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -145,6 +158,32 @@ def test_the_best_of_a_residual_are_found_however_sharp_and_close_both_are(
         _check_best(found, wanted)
     else:
         assert found[1] == found[2] == wanted[2], "nothing is left: the target itself"
+
+
+@pytest.mark.parametrize("lead", [1.0, 8.0, 14.0, 30.0])
+def test_the_residual_of_a_certain_draft_is_what_the_target_has_left(lead):
+    target = _scores(3000, 7)
+    target[40] = target.max() + lead  # at the end next to nothing is left
+    find, wanted = summaries.UnwarpedTops(), target.double()
+    wanted[40] = -torch.inf
+    law, best = wanted.softmax(-1), target.double().softmax(-1)
+    for _ in range(2):  # the second finds what the first one left behind
+        find(torch.zeros(1), torch.tensor([17]), target)
+        draft, thought, rest = find(torch.zeros(1), torch.tensor([40]), target)
+        assert draft == [(40, 1.0)]
+        assert thought[0] == (40, pytest.approx(float(best[40])))
+        assert [i for i, _ in rest] == law.topk(len(rest)).indices.tolist()
+        left = [float(law[i]) for i, _ in rest]
+        assert [p for _, p in rest] == pytest.approx(left, rel=1e-5)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_best_of_an_unwarped_row_are_those_of_its_softmax(width):
+    row = _scores(width)
+    found = summaries.most_probable_unwarped(row)
+    wanted = summaries.most_probable(softmax(row.double()))
+    assert [i for i, _ in found] == [i for i, _ in wanted]
+    assert [p for _, p in found] == pytest.approx([p for _, p in wanted], rel=1e-4)
 
 
 def test_the_best_of_other_widths_and_dtypes_are_found_one_after_the_other():
