@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from time import localtime, strftime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from app.views.figure_words import caption
 from app.views.sweep_words import pair_name
-from core.lab.figure_one import FigureCurve, figure_curves
+from core.lab.figure_one import figure_curves
 from core.lab.sweep_events import FIGURE_KINDS, FIGURE_TOKENS, SweepPlan
 
 if TYPE_CHECKING:
@@ -17,52 +20,42 @@ FIGURE_LOOKAHEADS = set(SweepPlan.figure_1().lookaheads)
 
 
 @dataclass(frozen=True, slots=True)
-class KeptFigure:
-    """One temperature of a kept sweep that has Figure 1's K and tokens.
+class Kept:
+    """One entry in a list of what was kept.
 
     Attributes:
-        stored: the sweep.
-        temperature: of the figure.
+        name: the pair and when it was measured, for people.
+        mark: tells it from the others.
+        open: reads it; returns what a panel shows of it.
     """
 
-    stored: StoredSweep
-    temperature: float
-
-    @property
-    def name(self) -> str:
-        """The pair, the temperature, and when it was measured."""
-        return f"{sweep_name(self.stored)} · T = {self.temperature:g}"
-
-    @property
-    def pair(self) -> str:
-        """The pair in words."""
-        return stored_pair(self.stored)
-
-    def curves(self) -> tuple[FigureCurve, ...]:
-        """Return the curves of the paper's prompt kinds."""
-        cells = (
-            cell
-            for cell in self.stored.cells()
-            if cell.temperature == self.temperature and cell.prompt_kind in FIGURE_KINDS
-        )
-        return figure_curves(cells, self.stored.header.costs)
+    name: str
+    mark: object
+    open: Callable[[], tuple[Any, ...]]
 
 
-def kept_sweeps() -> tuple[StoredSweep, ...]:
+def kept_sweeps() -> tuple[Kept, ...]:
     """Return the kept sweeps that hold a turn, the latest first."""
+    return tuple(
+        Kept(_name(stored), stored.path.name, partial(_open_sweep, stored))
+        for stored in _stored()
+    )
+
+
+def kept_figures() -> tuple[Kept, ...]:
+    """Return each temperature of each kept sweep that Figure 1 can be drawn from."""
+    found = []
+    for stored in _stored():
+        plan = stored.plan()
+        if plan is not None and _is_figure(plan):
+            found += [_figure(stored, temperature) for temperature in plan.temperatures]
+    return tuple(found)
+
+
+def _stored() -> tuple[StoredSweep, ...]:
     from core.lab.sweep_store import list_sweeps
 
     return tuple(sweep for sweep in list_sweeps() if sweep.runs)
-
-
-def kept_figures() -> tuple[KeptFigure, ...]:
-    """Return each temperature of each kept sweep that Figure 1 can be drawn from."""
-    found = []
-    for stored in kept_sweeps():
-        plan = stored.plan()
-        if plan is not None and _is_figure(plan):
-            found += [KeptFigure(stored, t) for t in plan.temperatures]
-    return tuple(found)
 
 
 def _is_figure(plan: SweepPlan) -> bool:
@@ -72,12 +65,33 @@ def _is_figure(plan: SweepPlan) -> bool:
     return whole and bool(kinds) and set(plan.lookaheads) >= FIGURE_LOOKAHEADS
 
 
-def sweep_name(stored: StoredSweep) -> str:
-    """Return what a kept sweep is called in a list."""
+def _figure(stored: StoredSweep, temperature: float) -> Kept:
+    mark = stored.path.name, caption(_pair(stored), temperature)
+    opens = partial(_open_figure, stored, temperature, mark)
+    return Kept(f"{_name(stored)} · T = {temperature:g}", mark, opens)
+
+
+def _open_sweep(stored: StoredSweep) -> tuple[Any, ...]:
+    from core.lab.advice import advise_on_sweep
+
+    cells = stored.cells()
+    advice = advise_on_sweep(cells, stored.header.costs)
+    return stored.plan(), cells, advice, stored.path.name, _pair(stored)
+
+
+def _open_figure(
+    stored: StoredSweep, temperature: float, mark: tuple[str, str]
+) -> tuple[Any, ...]:
+    cells = [cell for cell in stored.cells() if cell.temperature == temperature]
+    drawn = [cell for cell in cells if cell.prompt_kind in FIGURE_KINDS]
+    curves = figure_curves(drawn, stored.header.costs)
+    return curves, *mark, all(cell.complete for cell in cells)
+
+
+def _name(stored: StoredSweep) -> str:
     when = strftime("%d %b %Y, %H:%M", localtime(stored.path.stat().st_mtime))
-    return f"{stored_pair(stored)} · {when}"
+    return f"{_pair(stored)} · {when}"
 
 
-def stored_pair(stored: StoredSweep) -> str:
-    """Return the pair of a kept sweep in words."""
+def _pair(stored: StoredSweep) -> str:
     return pair_name(stored.header.target.name, stored.header.draft.name)

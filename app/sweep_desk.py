@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from PySide6.QtCore import QObject, Slot
 
 from app.decode_page import DecodePage
 from app.errands import Errands
 from app.generation_worker import Failure
-from app.kept_sweeps import kept_sweeps, stored_pair, sweep_name
+from app.kept_list import KeptList
+from app.kept_sweeps import kept_sweeps
 from app.lab_page import LabPage
 from app.run_controller import Finding, RunController
 from app.save_dialog import ask_where
@@ -22,10 +23,7 @@ from core.errors import CoreError
 from core.lab.sweep_events import AUTO, SweepCell
 from core.session import Session
 
-if TYPE_CHECKING:
-    from core.lab.sweep_store import StoredSweep
-
-KEPT, CHOSEN, CSV = "sweeps kept", "sweep chosen", "sweep as CSV"
+CSV = "sweep as CSV"
 
 
 class SweepDesk(QObject):
@@ -42,9 +40,10 @@ class SweepDesk(QObject):
         super().__init__(lab)
         self._lab, self._page, self._controller = lab, page, controller
         self._may_begin, self._errands = may_begin, errands
-        self._stored: tuple[StoredSweep, ...] = ()
         self.panel = SweepPanel()
         lab.add_section("Sweep", self.panel)
+        list_of = self.panel, kept_sweeps, controller, errands, lab.banners
+        self.kept = KeptList(self, *list_of)
         self._wire()
 
     def _wire(self) -> None:
@@ -52,11 +51,8 @@ class SweepDesk(QObject):
         panel.strip.start_asked.connect(self._on_start_asked)
         panel.strip.cancel_asked.connect(self._controller.stop)
         panel.picture.cell_chosen.connect(self._on_cell_chosen)
-        panel.opened.connect(self._on_opened)
-        panel.kept_chosen.connect(self._on_kept_chosen)
         panel.csv_asked.connect(self._on_csv_asked)
         panel.png_asked.connect(self._on_png_asked)
-        self._controller.finished.connect(self._on_job_finished)
         self._errands.answered.connect(self._on_answered)
         self._errands.failed.connect(self._on_failed)
 
@@ -85,42 +81,6 @@ class SweepDesk(QObject):
             decoding.field("lookahead").set_value(cell.lookahead)
         decoding.field("temperature").set_value(cell.temperature)
 
-    # Kept sweeps ------------------------------------------------------------------
-
-    @Slot()
-    def _on_opened(self) -> None:
-        self._errands.ask(KEPT, _kept, light=True)
-
-    @Slot()
-    def _on_job_finished(self) -> None:
-        if self._controller.in_lab and self.panel.isVisible():
-            self._on_opened()  # what was just measured is among them now
-
-    @Slot(int)
-    def _on_kept_chosen(self, place: int) -> None:
-        if place < len(self._stored):
-            self._errands.ask(CHOSEN, partial(_opened, self._stored[place]), light=True)
-
-    @Slot(str, object)
-    def _on_answered(self, key: str, value: Any) -> None:
-        if key == KEPT:
-            self._stored, names = value
-            self.panel.show_kept(names)
-            files = [stored.path.name for stored in self._stored]
-            if self.panel.file in files:
-                self.panel.kept.setCurrentIndex(files.index(self.panel.file))
-            elif not self.panel.picture.is_measured:
-                self._on_kept_chosen(0)
-        elif key == CHOSEN:
-            self.panel.show_recorded(*value)
-        elif key == CSV:
-            self._lab.banners.show_note(f"{value} is written.")
-
-    @Slot(str, object)
-    def _on_failed(self, key: str, failure: Failure) -> None:
-        if key in (KEPT, CHOSEN, CSV):
-            self._lab.banners.show_error(failure.sentence, failure.detail)
-
     # Files ------------------------------------------------------------------------
 
     @Slot()
@@ -134,6 +94,16 @@ class SweepDesk(QObject):
         self._errands.ask(
             CSV, partial(_write, self.panel.picture.cells, path), light=True
         )
+
+    @Slot(str, object)
+    def _on_answered(self, key: str, value: Any) -> None:
+        if key == CSV:
+            self._lab.banners.show_note(f"{value} is written.")
+
+    @Slot(str, object)
+    def _on_failed(self, key: str, failure: Failure) -> None:
+        if key == CSV:
+            self._lab.banners.show_error(failure.sentence, failure.detail)
 
     @Slot()
     def _on_png_asked(self) -> None:
@@ -156,21 +126,6 @@ class SweepDesk(QObject):
         except CoreError as error:
             self._lab.banners.show_error(error.sentence)
             return None
-
-
-def _kept() -> tuple[tuple[StoredSweep, ...], tuple[str, ...]]:
-    """Return the kept sweeps and their names for people."""
-    stored = kept_sweeps()
-    return stored, tuple(map(sweep_name, stored))
-
-
-def _opened(stored: StoredSweep) -> tuple[Any, ...]:
-    """Return what the panel shows of a kept sweep."""
-    from core.lab.advice import advise_on_sweep
-
-    cells = stored.cells()
-    advice = advise_on_sweep(cells, stored.header.costs)
-    return stored.plan(), cells, advice, stored.path.name, stored_pair(stored)
 
 
 def _write(cells: tuple[SweepCell, ...], path: Path) -> str:

@@ -93,6 +93,12 @@ class FigurePanel(QScrollArea):
         repeats = self.repeats.currentData()
         return replace(SweepPlan.figure_1(settings), repeats=repeats)
 
+    @property
+    def shown(self) -> tuple[str, str] | None:
+        """File and caption of the figure on screen; None while it is empty."""
+        measured = any(any(curve.ms_128) for curve in self.curves)
+        return (self.file, self.heading) if measured else None
+
     def begin(self) -> None:
         """Forget the figure; the one asked for is about to be measured."""
         self._cells, self._costs, self.file = {}, None, ""
@@ -189,7 +195,7 @@ class FigurePanel(QScrollArea):
     def _draw(self) -> None:
         """Let plots and words follow the curves and the switch."""
         paper = self.paper.isChecked()
-        measured = any(any(curve.ms_128) for curve in self.curves)
+        measured = self.shown is not None
         self.caption.setText(self.heading)
         self.legend.setText(f"{words.LEGEND} {words.PAPER if paper else ''}".strip())
         self.said.setText("\n".join(map(words.sentence, self.curves)))
@@ -245,6 +251,7 @@ class FigurePanel(QScrollArea):
         self.temperature.activated.connect(self._tell_total)
         self.repeats.activated.connect(self._tell_total)
         self.paper.toggled.connect(self._draw)
+        self.kept.activated.connect(self.strip.forget_end)
         self.kept.activated.connect(self.kept_chosen)
         self.save.clicked.connect(self.save_asked)
 

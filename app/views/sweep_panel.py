@@ -59,6 +59,11 @@ class SweepPanel(QScrollArea):
         self._preview()
         self.show_state(State.IDLE)
 
+    @property
+    def shown(self) -> str | None:
+        """The file that the map on screen is kept in; None while it is empty."""
+        return self.file if self.picture.is_measured else None
+
     def begin(self, plan: SweepPlan) -> None:
         """Show the empty map of what is about to be measured."""
         self.file = ""
@@ -194,6 +199,7 @@ class SweepPanel(QScrollArea):
     def _wire(self) -> None:
         self.csv.clicked.connect(self.csv_asked)
         self.png.clicked.connect(self.png_asked)
+        self.kept.activated.connect(self.strip.forget_end)
         self.kept.activated.connect(self.kept_chosen)
         self.choice.changed.connect(self._preview)
         self.figure.activated.connect(self._on_shown_changed)

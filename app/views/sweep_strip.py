@@ -35,6 +35,7 @@ class SweepStrip(QWidget):
         self.outcome, self.badge = ElidedLabel(), Badge()
         self.going = False  # what was started here is under way
         self._cancelled = False
+        self._end = ""  # how the last sweep ended early, until something else is asked
         self._configure(introduction)
         self._place()
         self.start.clicked.connect(self.start_asked)
@@ -44,7 +45,7 @@ class SweepStrip(QWidget):
 
     def begin(self) -> None:
         """Say that a sweep gets ready."""
-        self.going, self._cancelled = True, False
+        self.going, self._cancelled, self._end = True, False, ""
         self.bar.setValue(0)
         self.badge.show_word("", "accepted")
         self.tell("muted", words.WAITING)
@@ -63,8 +64,9 @@ class SweepStrip(QWidget):
             case SweepFinished(cancelled=cancelled):
                 self.going = False
                 self.bar.setValue(self.bar.value() if cancelled else PARTS)
+                self._end = words.ended(finding) if cancelled else ""
                 self.tell("muted", words.ended(finding))
-                return "Sweep stopped" if cancelled else "Sweep finished"
+                return "Sweep cancelled" if cancelled else "Sweep finished"
             case LoadProgress(stage=stage):
                 self.tell("muted", f"{stage}…")
             case _:
@@ -72,10 +74,16 @@ class SweepStrip(QWidget):
         return ""
 
     def show_recorded(self, sentence: str, *, complete: bool) -> None:
-        """Say that what shows comes from a file."""
+        """Say that what shows comes from a file, and what it stands in for."""
         self.badge.show_word("RECORDED", "draft", words.RECORDED)
         self.bar.setValue(PARTS if complete else 0)
-        self.tell("muted", sentence)
+        before = f"{self._end} {words.EARLIER}" if self._end else ""
+        self.tell("muted", before or sentence)
+
+    @Slot()
+    def forget_end(self) -> None:
+        """Say no more how the last sweep ended: a kept one was asked for."""
+        self._end = ""
 
     def show_state(self, state: State) -> None:
         """Offer what can be done in ``state``."""
@@ -83,7 +91,8 @@ class SweepStrip(QWidget):
         self._cancelled |= self.going and state is State.STOPPING
         if not state.is_busy and self.going:  # no word of its end came
             self.going = False
-            self.tell("muted", self._early_end())
+            self._end = self._early_end()
+            self.tell("muted", self._end)
         self.cancel.setEnabled(self.going and state is not State.STOPPING)
 
     def tell(self, role: str, sentence: str) -> None:

@@ -25,6 +25,7 @@ HINT = "Enter, or a click, sets a cell's K and temperature on the Decode page."
 FAILED = "The sweep ended early; whole turns are kept, and Start goes on from there."
 NOT_BEGUN = "The sweep could not begin; the sentence above says why."
 CANCELLED = "Cancelled before anything was measured."
+EARLIER = "What shows was kept by an earlier one."
 PARTIAL = "This sweep did not get far enough to say more; Start goes on from there."
 MEASURED = "Measured just now, on this machine."
 RECORDED = "Read from a file that an earlier sweep left."
@@ -142,8 +143,10 @@ def remaining(seconds: float) -> str:
 
 def ended(event: SweepFinished) -> str:
     """Return how a sweep ended."""
+    if event.cancelled and not any(cell.runs for cell in event.cells):
+        return CANCELLED
     if event.cancelled:
-        return "Stopped; whole turns are kept, and Start goes on from there."
+        return "Cancelled; whole turns are kept, and Start goes on from there."
     return "Finished."
 
 

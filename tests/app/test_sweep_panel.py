@@ -13,7 +13,7 @@ from app.item_models.sweep_map import UNDER, SweepMap
 from app.run_controller import State
 from app.theme import NAMES, Theme, contrast, notifier
 from app.views.sweep_choice import SweepChoice
-from app.views.sweep_words import Figure, numbers, whole_numbers
+from app.views.sweep_words import RECORDED, Figure, numbers, whole_numbers
 from core.config import DecodingConfig
 from core.errors import ConfigurationError
 from core.events import Counts, LoadProgress
@@ -175,7 +175,8 @@ def test_a_cancelled_sweep_says_that_it_goes_on_from_there(
     assert not panel.choice.isEnabled()
     with qtbot.waitSignal(application.controller.finished):
         panel.strip.cancel.click()
-    assert "Start goes on from there" in panel.strip.outcome.text()
+    said = panel.strip.outcome.text()
+    assert said == "Cancelled; whole turns are kept, and Start goes on from there."
     assert panel.picture.table.cells.index(0, 0).data(UNDER) == "so far"
     assert panel.strip.start.isEnabled()
     assert not panel.strip.cancel.isEnabled()
@@ -194,6 +195,40 @@ def test_a_sweep_cancelled_while_the_pair_loads_is_no_failure(
     assert panel.strip.outcome.text() == "Cancelled before anything was measured."
     assert not window.lab.banners.banners()
     assert panel.strip.start.isEnabled()
+
+
+def test_a_kept_sweep_that_is_shown_instead_does_not_hide_the_cancelling(
+    qtbot, application, window, session, panel
+):
+    keep(runs())
+    window.show_page(window.lab)
+    window.lab.show_section(panel)
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    session.slow, session.hold_before = True, 0
+    panel.strip.start.click()
+    qtbot.waitUntil(session.held.is_set)
+    assert panel.strip.badge.text() == ""
+    with qtbot.waitSignal(application.controller.finished):
+        panel.strip.cancel.click()
+    qtbot.waitUntil(lambda: panel.strip.badge.text() == "RECORDED")
+    assert panel.picture.is_measured
+    assert panel.strip.outcome.text() == (
+        "Cancelled before anything was measured. What shows was kept by an earlier one."
+    )
+    panel.kept.activated.emit(0)  # the person asks for it
+    qtbot.waitUntil(lambda: panel.strip.outcome.text() == RECORDED)
+
+
+def test_a_sweep_cancelled_before_its_first_turn_does_not_speak_of_kept_ones(panel):
+    panel.begin(PLAN)
+    facts = model_facts(), model_facts("draft", 11_000_000)
+    empty = all_cells(PLAN, (), COSTS)
+    panel.on_finding(
+        SweepStarted("s", PLAN, *facts, machine(), COSTS, empty, 0, 32, "s.jsonl")
+    )
+    panel.on_finding(SweepFinished("s", empty, None, "", cancelled=True))
+    assert panel.strip.outcome.text() == "Cancelled before anything was measured."
+    assert panel.shown is None  # so that a kept one may be shown
 
 
 def test_the_list_of_kept_sweeps_follows_what_there_is(qtbot, window, panel):
