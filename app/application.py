@@ -65,11 +65,11 @@ class Application(QObject):
 
     def _wire(self) -> None:
         window = self.window
-        window.theme_wished.connect(self._on_theme_wished)
-        window.zoom_wished.connect(self._on_zoom_wished)
+        window.view_desk.theme_wished.connect(self._on_theme_wished)
+        window.view_desk.zoom_wished.connect(self._on_zoom_wished)
         window.closing.connect(self._on_closing)
         window.closed.connect(self._on_closed)
-        window.leave_wished.connect(self._on_leave_wished)
+        window.leaving.leave_wished.connect(self._on_leave_wished)
         self.controller.crashed.connect(self.show_fault)
         self.controller.load_coming.connect(self._garbage.collect_all)
         self.controller.load_done.connect(self._garbage.spare_the_loaded)
@@ -115,7 +115,7 @@ class Application(QObject):
 
     def _show_view(self) -> None:
         self._dress(self._theme, self._zoom)
-        self.window.show_view_settings(self._theme, self._zoom)
+        self.window.view_desk.show_as(self._theme, self._zoom)
 
     @Slot(object)
     def _on_closing(self, values: stored.AppSettings) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
+from app.run_controller import State
 from app.themes import THEMES
 
 THEME_LABELS = {
@@ -15,6 +16,12 @@ THEME_LABELS = {
     "dark": "Dark",
     "high-contrast": "High contrast",
 }
+
+
+IDLE_ONLY = (
+    *("run", "race", "load", "open_trace", "open_demo", "save_trace"),
+    *("choose_target", "choose_draft"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +100,15 @@ class Actions:
     def __getitem__(self, name: str) -> QAction:
         """Return the action of a name."""
         return self._actions[name]
+
+    def offer(self, state: State) -> None:
+        """Offer what can be done in a state of the controller."""
+        idle, going = not state.is_busy, state in (State.RUNNING, State.PAUSED)
+        for name in IDLE_ONLY:
+            self[name].setEnabled(idle)
+        self["pause"].setEnabled(going)
+        self["step"].setEnabled(idle or going)
+        self["stop"].setEnabled(not idle)
 
     def tick_theme(self, name: str) -> None:
         """Mark the theme that is wished for."""

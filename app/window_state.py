@@ -38,7 +38,6 @@ def restore(window: MainWindow, settings: AppSettings) -> None:
         actions[name].setChecked(getattr(settings, name))
     page.left.setVisible(settings.show_left)
     page.right.setVisible(settings.show_right)
-    actions.tick_theme(settings.theme)
 
 
 def collect(window: MainWindow, before: AppSettings) -> AppSettings:
@@ -59,4 +58,6 @@ def collect(window: MainWindow, before: AppSettings) -> AppSettings:
         use_chat_template=page.prompt.uses_template(),
         system=page.prompt.system.text(),
         folder=window.traces.folder,
+        theme=window.view_desk.theme,
+        zoom=window.view_desk.zoom,
     )

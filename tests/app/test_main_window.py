@@ -51,7 +51,7 @@ def application(qtbot, qapp, session, ini, monkeypatch):
 
 def end(qtbot, application):
     """Close the window if a test has not, and see that both threads are gone."""
-    if not application.window._closing:
+    if not application.window.leaving.is_begun:
         with qtbot.waitSignal(application.window.closed):
             application.window.close()
     assert application.controller.wait(3000)
@@ -267,8 +267,8 @@ def test_a_step_that_outlasts_our_patience_is_left(
     monkeypatch.setattr("app.application.logging.shutdown", lambda: None)
     session.deaf = True
     hold(qtbot, session, window)
-    window._patience.setInterval(1)
-    with qtbot.waitSignal(window._patience.timeout):
+    window.leaving.patience.setInterval(1)
+    with qtbot.waitSignal(window.leaving.patience.timeout):
         window.close()
     assert left == [0]
     with qtbot.waitSignal(window.closed):
@@ -288,8 +288,8 @@ def test_a_load_that_outlasts_our_patience_is_named(
     monkeypatch.setattr(session, "load", load)
     window.run_desk.run()  # which loads first
     qtbot.waitUntil(session.held.is_set)
-    window._patience.setInterval(1)
-    with qtbot.waitSignal(window._patience.timeout):
+    window.leaving.patience.setInterval(1)
+    with qtbot.waitSignal(window.leaving.patience.timeout):
         window.close()
     assert "still being loaded" in banners(window)[0]
     with qtbot.waitSignal(window.closed):
