@@ -11,7 +11,6 @@ import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -20,10 +19,20 @@ from core import metrics
 from core.codec import encode
 from core.config import DecodingConfig
 from core.events import LoadProgress, Machine
+from core.lab.bench_figures import (
+    Rate,
+    RoundSteps,
+    agreement,
+    first_of,
+    overhead,
+    predict,
+    rate,
+    speedup,
+)
 from core.lab.contenders import Contender, Timing
 from core.lab.host_reads import reads_per_round
 from core.lab.memory_use import MemoryUse
-from core.lab.step_costs import floor_ms, read_bandwidth, step_costs
+from core.lab.step_costs import floor_ms, read_bandwidth, round_steps, step_costs
 from core.runtime.runner import Model
 
 ROWS = (1, 2, 5, 9, 17)
@@ -31,21 +40,6 @@ SHORT_CONTEXT, LONG_CONTEXT = 64, 2048  # tokens before each timed step
 PROFILED_TOKENS = 32  # a profile of more would be large
 OURS = ("plain", "speculative")
 Ids = tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Rate:
-    """Tokens per second.
-
-    Attributes:
-        median: over prompts and counted repeats.
-        low: the smallest repeat's median over prompts.
-        high: the largest.
-    """
-
-    median: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +51,14 @@ class BenchResult:
         floor_ms: the target's weights over that bandwidth.
         target_ms: step of the target by rows.
         draft_ms: step of the draft by rows; empty for a drafter without weights.
+        draft_in_round_ms: the draft's steps as they come in a round, the first one
+            after a pass of the target, which leaves nothing in the caches.
         round_overhead: rounds over the passes in them, minus 1.
         rates: tokens per second by contender.
-        predicted_speedup: from step costs and other prompts; None if nothing ran.
-        measured_speedup: speculative over plain, ours.
+        predicted_speedup: mean over other prompts, from step costs; None if nothing
+            ran.
+        measured_speedup: speculative over plain, ours: mean over all timed prompts,
+            median over repeats.
         same_tokens: share of the prompts on which all contenders agree token by token.
         settings: of all decodings.
         repeats: counted repeats.
@@ -75,6 +73,7 @@ class BenchResult:
     floor_ms: float
     target_ms: dict[int, float]
     draft_ms: dict[int, float]
+    draft_in_round_ms: tuple[float, ...]
     round_overhead: float
     rates: dict[str, Rate]
     predicted_speedup: float | None
@@ -97,13 +96,15 @@ class Bench:
         target: the target.
         draft: the draft's weights, or None.
         contenders: by name; ``ours plain`` and ``ours speculative`` among them.
-        timed: prompts that are timed.
+        timed: prompts that all contenders decode.
         others: prompts that the prediction is made from.
         settings: of all decodings.
         repeats: counted repeats.
         machine: for the result.
         should_stop: asked between decodings.
         memory: of the pair, measured before anything else was in the process.
+        ours_only: more that ours decode, by turns as well: speed-up and overhead are
+            taken from both.
     """
 
     target: Model
@@ -116,6 +117,7 @@ class Bench:
     machine: Machine
     should_stop: Callable[[], bool] = field(default=lambda: False)
     memory: MemoryUse | None = None
+    ours_only: Sequence[Ids] = ()
 
     def events(self) -> Iterator[LoadProgress | BenchResult]:
         """Yield progress, then the result; no result when stopped."""
@@ -125,9 +127,7 @@ class Bench:
         stop = self.should_stop
         costs = step_costs(self.target, ROWS, context=SHORT_CONTEXT, should_stop=stop)
         long_context, long_ms = self._long_steps()
-        draft: dict[int, float] = {}
-        if self.draft:
-            draft = step_costs(self.draft, ROWS[:2], should_stop=stop)
+        draft, in_round = self._draft_steps()
         timings: dict[str, list[list[Timing]]] = {name: [] for name in self.contenders}
         for done, repeat in enumerate(range(self.repeats + 1)):
             if stop():
@@ -144,13 +144,17 @@ class Bench:
             floor_ms=floor_ms(self.target, bandwidth),
             target_ms=costs,
             draft_ms=draft,
-            round_overhead=_overhead(fast),
-            rates={name: _rate(runs) for name, runs in timings.items()},
+            draft_in_round_ms=in_round,
+            round_overhead=overhead(fast),
+            rates={
+                name: rate(first_of(runs, len(self.timed)))
+                for name, runs in timings.items()
+            },
             predicted_speedup=predict(
-                other["speculative"], other["plain"], costs, draft.get(1, 0.0)
+                other["speculative"], other["plain"], RoundSteps(costs, in_round)
             ),
-            measured_speedup=_speedup(plain, fast),
-            same_tokens=_agreement(timings),
+            measured_speedup=speedup(plain, fast),
+            same_tokens=agreement(list(timings.values())),
             settings=self.settings,
             repeats=self.repeats,
             machine=self.machine,
@@ -170,6 +174,15 @@ class Bench:
             return 0, {}
         stop = self.should_stop
         return context, step_costs(self.target, ROWS, context=context, should_stop=stop)
+
+    def _draft_steps(self) -> tuple[dict[int, float], tuple[float, ...]]:
+        """Time the draft's steps alone, and as they come in a round."""
+        lookahead = self.settings.lookahead
+        if self.draft is None or lookahead == 0:
+            return {}, ()
+        stop = self.should_stop
+        alone = step_costs(self.draft, ROWS[:2], should_stop=stop)
+        return alone, round_steps(self.target, self.draft, lookahead, stop)
 
     def _play_briefly(self) -> int:
         """Decode a few tokens and return the rounds that it took."""
@@ -191,7 +204,12 @@ class Bench:
         names = list(self.contenders)
         order = names[repeat % len(names) :] + names[: repeat % len(names)]
         found: dict[str, list[Timing]] = {name: [] for name in names}
-        for ids, name in itertools.product(self.timed, order):
+        ours = [name for name in order if name.startswith("ours")]
+        turns = itertools.chain(
+            itertools.product(self.timed, order),
+            itertools.product(self.ours_only, ours),
+        )
+        for ids, name in turns:
             if self.should_stop():
                 return
             found[name].append(self.contenders[name](ids, self.settings))
@@ -200,91 +218,22 @@ class Bench:
                 timings[name].append(found[name])
 
 
-def predict(
-    fast: Sequence[Timing],
-    plain: Sequence[Timing],
-    target_ms: dict[int, float],
-    draft_ms: float,
-) -> float | None:
-    """Return the speed-up that step costs promise for rounds like these.
-
-    Args:
-        fast: speculative rounds on other prompts than those that are timed; their own
-            work beside the passes is taken over, the passes' times are not.
-        plain: plain decoding of the same prompts, for its own work.
-        target_ms: step of the target by rows.
-        draft_ms: one step of the draft.
-    """
-    rows = sorted(target_ms)
-    costs = [target_ms[n] for n in rows]
-    lookaheads = [k for timing in fast for k in timing.lookaheads]
-    passes_ms = sum(
-        k * draft_ms + float(np.interp(k + 1, rows, costs)) for k in lookaheads
-    )
-    emitted = sum(timing.counts.emitted for timing in fast)
-    plain_ms = target_ms[1] + _own_work_ms(plain)
-    return metrics.ratio(
-        emitted * plain_ms, passes_ms + _own_work_ms(fast) * len(lookaheads)
-    )
-
-
-def _own_work_ms(timings: Sequence[Timing]) -> float:
-    """Return what a round costs beside the models' passes."""
-    rounds = sum(timing.counts.rounds for timing in timings)
-    spent = sum(timing.rounds_ms - timing.forwards_ms for timing in timings)
-    return metrics.ratio(spent, rounds) or 0.0
-
-
-def _rates(timings: Sequence[Timing]) -> list[float]:
-    return [t.tokens_per_second for t in timings if t.tokens_per_second]
-
-
-def _rate(runs: list[list[Timing]]) -> Rate:
-    each = [median(_rates(run)) for run in runs if _rates(run)]
-    every = [rate for run in runs for rate in _rates(run)]
-    if not every:
-        return Rate(0.0, 0.0, 0.0)
-    return Rate(median(every), min(each), max(each))
-
-
-def _overhead(runs: list[list[Timing]]) -> float:
-    flat = [timing for run in runs for timing in run]
-    forwards = sum(timing.forwards_ms for timing in flat)
-    return (metrics.ratio(sum(t.rounds_ms for t in flat), forwards) or 1.0) - 1.0
-
-
-def _speedup(plain: list[list[Timing]], fast: list[list[Timing]]) -> float | None:
-    """Return the median over prompts and repeats of the ratio in the same repeat."""
-    pairs = zip(itertools.chain(*plain), itertools.chain(*fast), strict=False)
-    ratios = [
-        b.tokens_per_second / a.tokens_per_second
-        for a, b in pairs
-        if a.tokens_per_second and b.tokens_per_second
-    ]
-    return median(ratios) if ratios else None
-
-
-def _agreement(timings: dict[str, list[list[Timing]]]) -> float:
-    first = [runs[0] for runs in timings.values() if runs]
-    same = [len({t.tokens for t in row}) == 1 for row in zip(*first, strict=False)]
-    return sum(same) / len(same) if same else 0.0
-
-
 def as_json(result: BenchResult) -> dict[str, Any]:
     """Return the keys that others rely on (DESIGN.md, section 3) and the rest."""
     rows, costs = zip(*sorted(result.target_ms.items()), strict=True)
     steps = {str(n): ms for n, ms in result.target_ms.items()}
     steps["k+1"] = float(np.interp(result.settings.lookahead + 1, rows, costs))
     sides: dict[str, dict[str, float]] = {}
-    for name, rate in result.rates.items():
+    for name, found in result.rates.items():
         side, _, way = name.partition(" ")
-        sides.setdefault(side, {})[way] = rate.median
+        sides.setdefault(side, {})[way] = found.median
     return {
         "bandwidth_bytes_per_s": result.bandwidth_bytes_per_s,
         "floor_ms": result.floor_ms,
         "step_ms": {
             "target": steps,
             "draft": {str(n): ms for n, ms in result.draft_ms.items()},
+            "draft_in_round": list(result.draft_in_round_ms),
         },
         "step_ms_long": {
             "context": result.long_context,

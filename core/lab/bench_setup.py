@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from random import Random
 from typing import Any
 
@@ -12,6 +12,7 @@ from core.checkpoints.loading import LoadedModel
 from core.checkpoints.weights import read_weights
 from core.config import DecodingConfig, DecodingRequest, ModelConfig, PairConfig
 from core.decoding.prompting import encode_prompt
+from core.distillation.prompts import TrainingPrompt, training_prompts
 from core.drafters.draft_model import DraftModel
 from core.drafters.protocol import Drafter
 from core.errors import ConfigurationError
@@ -23,6 +24,8 @@ from core.machine import describe_machine
 from core.prompts import Prompt, library
 
 _RANDOM_PROMPT = 64  # ids
+_OTHERS = 6  # prompts of each kind that the prediction is made from
+_ALIKE = {"prose": ("story", "explanation")}  # as the prompts to learn from name it
 _MEMORY_TOKENS = 16  # decoded before memory is read
 NewDrafter = Callable[[int, Any], Drafter]
 
@@ -55,7 +58,8 @@ def new_bench(
     Raises:
         ConfigurationError: if there are no prompts of that kind.
     """
-    timed, others = _prompts(kind)
+    timed, ours_only = _prompts(kind)
+    others = _other_prompts({prompt.kind for prompt in timed})
     fast = Ours(target, new_drafter, draft, should_stop)
     first = _ids(target, timed[0])
     # Before transformers' copy of the weights is read beside ours.
@@ -73,6 +77,7 @@ def new_bench(
         draft=draft.model if draft else None,
         contenders=contenders,
         timed=[_ids(target, prompt) for prompt in timed],
+        ours_only=[_ids(target, prompt) for prompt in ours_only],
         others=[_ids(target, prompt) for prompt in others],
         settings=settings,
         repeats=repeats,
@@ -160,10 +165,7 @@ def _memory(
 
 
 def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
-    """Return the first of each kind to be timed, and others for the prediction.
-
-    Of one kind alone these are all others: what is accepted in one text says little.
-    """
+    """Return the first of each kind, and the others of the same kinds."""
     kinds = {prompt.kind: None for prompt in library()}
     if kind is not None and kind not in kinds:
         raise ConfigurationError(
@@ -171,12 +173,24 @@ def _prompts(kind: str | None) -> tuple[list[Prompt], list[Prompt]]:
         )
     wanted = [kind] if kind else list(kinds)
     groups = [[p for p in library() if p.kind == name] for name in wanted]
-    if kind:
-        return groups[0][:1], groups[0][1:]
-    return [g[0] for g in groups], [g[1] for g in groups]
+    return [g[0] for g in groups], [prompt for g in groups for prompt in g[1:]]
 
 
-def _ids(target: LoadedModel, prompt: Prompt) -> Ids:
+def _other_prompts(kinds: Collection[str]) -> list[TrainingPrompt]:
+    """Return prompts for the prediction, as many of each kind.
+
+    They are those that no draft of ours has learned from: what is accepted of one text
+    says little about another, so there are several of each.
+    """
+    held_out = [prompt for prompt in training_prompts() if prompt.held_out]
+    found: list[TrainingPrompt] = []
+    for kind in sorted(kinds):
+        names = _ALIKE.get(kind, (kind,))
+        found += [prompt for prompt in held_out if prompt.kind in names][:_OTHERS]
+    return found
+
+
+def _ids(target: LoadedModel, prompt: Prompt | TrainingPrompt) -> Ids:
     request = DecodingRequest("bench", prompt.text, use_chat_template=prompt.chat)
     return encode_prompt(target.tokenizer, request)
 

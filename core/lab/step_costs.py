@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Callable, Sequence
@@ -63,6 +64,53 @@ def step_costs(
             if repeat:
                 times[width].append(took)
     return {width: median(taken) for width, taken in times.items() if taken}
+
+
+def round_steps(
+    target: Model,
+    draft: Model,
+    lookahead: int,
+    should_stop: Callable[[], bool] = lambda: False,
+    *,
+    context: int = 64,
+    repeats: int = 15,
+) -> tuple[float, ...]:
+    """Return the median milliseconds of a draft's steps as they come in a round.
+
+    Alone, a small draft finds its weights in the caches. In a round a pass of the
+    target has pushed them out, so that the first steps after it take longer.
+
+    Args:
+        target: steps over ``lookahead`` + 1 rows before the draft does.
+        draft: steps ``lookahead`` times over one row.
+        lookahead: K.
+        should_stop: asked between rounds.
+        context: tokens in both caches before each round.
+        repeats: timed rounds, after one that is not timed.
+
+    Returns:
+        [lookahead]; nothing where it was stopped before the first round.
+    """
+    both = [model.new_runner(context + lookahead + 1) for model in (target, draft)]
+    known = min(model.facts.vocabulary_size for model in (target, draft))
+    ids = [i % known for i in range(5, 5 + context + lookahead)]
+    if not all(
+        runner.prefill(ids[:context], lambda done: not should_stop()) for runner in both
+    ):
+        return ()
+    clock, rounds = Clock(target.facts.device), []
+    for _ in range(repeats + 1):
+        if should_stop():
+            break
+        both[0].step(ids[: lookahead + 1])
+        marks = [clock.now_ms()]
+        for place in range(lookahead):
+            both[1].step(ids[place : place + 1])
+            marks.append(clock.now_ms())
+        for runner in both:
+            runner.truncate(context)
+        rounds.append([b - a for a, b in itertools.pairwise(marks)])
+    return tuple(median(steps) for steps in zip(*rounds[1:], strict=True))
 
 
 def token_cost(

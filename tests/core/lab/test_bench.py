@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -9,9 +10,10 @@ import torch
 
 from core.config import DecodingConfig
 from core.events import Counts
-from core.lab.bench import Bench, BenchResult, as_json, predict
+from core.lab.bench import Bench, BenchResult, as_json
+from core.lab.bench_figures import RoundSteps, predict, speedup
 from core.lab.contenders import Timing
-from core.lab.step_costs import step_costs
+from core.lab.step_costs import round_steps, step_costs
 from core.lab.table_model import TableModel, table_facts
 from core.lab.timed_model import TimedModel
 from core.machine import describe_machine
@@ -25,25 +27,53 @@ def timing(emitted, lookaheads, rate=10.0, tokens=(1, 2)):
     return Timing(tokens, rate, counts, 26.0 * rounds, 25.0 * rounds, lookaheads)
 
 
-def model():
-    return TableModel(lambda prefix: torch.zeros(32), table_facts(32))
+def model(name="table"):
+    facts = dataclasses.replace(table_facts(128), name=name)
+    return TableModel(lambda prefix: torch.zeros(128), facts)
 
 
 def test_prediction_prices_each_round_by_its_own_lookahead():
     rounds = timing(emitted=6, lookaheads=(4, 0))
     plain = timing(emitted=2, lookaheads=(0, 0))  # 1 ms of its own a round, as all
-    expected = 6 * 21.0 / ((4 * 2.0 + 24.0) + 20.0 + 2 * 1.0)
-    found = predict([rounds], [plain], COSTS, draft_ms=2.0)
+    expected = 6 * 21.0 / ((5.0 + 3 * 2.0 + 24.0) + 20.0 + 2 * 1.0)
+    found = predict([rounds], [plain], RoundSteps(COSTS, (5.0, 2.0, 2.0, 2.0)))
     assert found == pytest.approx(expected)
 
 
 def test_prediction_of_rounds_without_proposals_is_plain_decoding():
     rounds = [timing(3, (0, 0, 0))]
-    assert predict(rounds, rounds, COSTS, draft_ms=9.0) == pytest.approx(1.0)
+    assert predict(rounds, rounds, RoundSteps(COSTS, (9.0,))) == pytest.approx(1.0)
 
 
 def test_prediction_without_rounds_is_unknown():
-    assert predict([], [], COSTS, draft_ms=1.0) is None
+    assert predict([], [], RoundSteps(COSTS)) is None
+
+
+def test_prediction_and_measurement_are_the_same_mean_over_prompts():
+    plain = [timing(8, (0,) * 8)] * 2
+    fast = [timing(8, (0,) * 8, rate=10.0), timing(8, (0,) * 4, rate=20.0)]
+    assert predict(fast, plain, RoundSteps(COSTS)) == pytest.approx(1.5)
+    slow = [timing(8, (0,) * 8, rate=5.0)] * 2
+    assert speedup([plain] * 3, [fast, fast, slow]) == pytest.approx(1.5)
+
+
+def test_a_drafts_steps_are_timed_in_the_order_of_a_round():
+    stepped = []
+
+    class Watched(TimedModel):
+        def step(self, runner, ids):
+            stepped.append((self.facts.name, len(ids)))
+            return super().step(runner, ids)
+
+    target, draft = Watched(model("target")), Watched(model("draft"))
+    found = round_steps(target, draft, 3, context=8, repeats=2)
+    assert len(found) == 3
+    assert min(found) > 0
+    assert stepped == 3 * [("target", 4), *3 * [("draft", 1)]]
+
+
+def test_a_stopped_timing_of_rounds_has_no_figures():
+    assert round_steps(model(), model(), 3, lambda: True) == ()
 
 
 def test_steps_are_timed_for_each_width_from_the_same_context():
