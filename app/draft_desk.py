@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 
+from app.jobs import Finding, State
 from app.panels.pair_panel import PairPanel
-from app.run_controller import Finding, RunController, State
+from app.run_controller import RunController
 from core.checkpoints.places import drafts_folder
 from core.distillation.folder import is_begun
 from core.distillation.plan import DistillFinished, DistillPlan, DistillProgress

@@ -5,33 +5,18 @@ from __future__ import annotations
 import logging
 import traceback
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import cast
 
 from PySide6.QtCore import QObject, Signal, Slot
 
-from core.control import Control
+from app.jobs import Job
 from core.errors import CoreError
 from core.events import Event, PrefillFinished, RoundFinished
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One piece of long work: a generator of events, and who steers it.
-
-    Attributes:
-        events: begins the work; called in the worker's thread.
-        control: the person's wishes, shared with the window.
-        lanes: how many lanes read the prompt before the first round.
-    """
-
-    events: Callable[[], Iterator[Event]]
-    control: Control
-    lanes: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +86,7 @@ class GenerationWorker(QObject):
         unread = job.lanes
         # A generator that is dropped half-way must be closed in this thread: its
         # finally blocks give the device's memory back.
-        with closing(cast("_Closable", job.events())) as events:
+        with closing(cast("_Closable", job.work(job.control))) as events:
             for event in events:
                 self._events.append(event)
                 unread -= isinstance(event, PrefillFinished)

@@ -12,9 +12,10 @@ from app.doctor_desk import DoctorDesk
 from app.errands import Errands
 from app.figure_desk import FigureDesk
 from app.generation_worker import Failure
+from app.jobs import Finding
 from app.lab_page import LabPage
 from app.pair_desk import PairDesk
-from app.run_controller import Finding, RunController
+from app.run_controller import RunController
 from app.run_desk import RunDesk
 from app.sweep_desk import SweepDesk
 from app.trace_desk import TraceDesk

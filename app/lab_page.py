@@ -8,9 +8,9 @@ from PySide6.QtCore import QSize, Slot
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStackedWidget, QWidget
 
 from app.fonts import text_font
+from app.jobs import Finding, State
 from app.panels.banner import BannerArea
 from app.panels.parts import MARGIN, column_in, row_in
-from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 
 WIDEST = "Exactness and so on"  # the list is as wide as this at any size of type

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.run_controller import RunController, State
+from app.jobs import State
+from app.run_controller import RunController
 
 PATIENCE_MS = 2000
 

@@ -11,6 +11,7 @@ from app.draft_desk import DraftDesk
 from app.errands import Errands
 from app.focus_loan import FocusLoan
 from app.help_desk import HelpDesk
+from app.jobs import State
 from app.lab_desk import LabDesk
 from app.lab_page import LabPage
 from app.leaving import Leaving
@@ -23,7 +24,7 @@ from app.panels.top_bar import TopBar
 from app.present_desk import PresentDesk
 from app.present_page import PresentPage
 from app.prompt_desk import PromptDesk
-from app.run_controller import RunController, State
+from app.run_controller import RunController
 from app.run_desk import RunDesk
 from app.settings import AppSettings
 from app.theme import Theme, notifier

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMainWindow, QMenu
 
-from app.run_controller import State
+from app.jobs import State
 from app.themes import THEMES
 
 THEME_LABELS = {

@@ -7,10 +7,11 @@ from PySide6.QtCore import QObject, Slot
 from app.decode_page import DecodePage
 from app.draft_desk import DraftDesk
 from app.generation_worker import Failure
+from app.jobs import Finding, State
 from app.lab_page import LabPage
 from app.panels.decoding_panel import Phase
 from app.panels.top_bar import TopBar
-from app.run_controller import Finding, RunController, State
+from app.run_controller import RunController
 from app.run_status import RunStatus
 from app.trace_actions import TraceActions
 from app.trace_desk import origin_of

@@ -1,52 +1,29 @@
-"""The owner of the worker and its thread, and of the state that the window shows."""
+"""The owner of the one job that may run, and of the state that the window shows."""
 
 from __future__ import annotations
 
 import logging
-import time
-import uuid
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from enum import StrEnum
 from functools import partial
-from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
-from PySide6.QtCore import QObject, Qt, QThread, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
-from app.generation_worker import Failure, GenerationWorker, Job
+from app.generation_worker import Failure
+from app.job_thread import JobThread
+from app.jobs import Finding, Job, State, Work, fetching_demo, loading_first
 from core.config import DecodingConfig, DecodingRequest, PairConfig
 from core.control import Control
 from core.distillation.plan import DistillPlan
-from core.events import Event, LoadProgress, PairLoaded, RaceStarted, RunStarted
+from core.events import Event, PairLoaded, RaceStarted, RunStarted
 from core.lab.doctor_events import DoctorPlan
 from core.session import Session
 
 logger = logging.getLogger(__name__)
 
-Finding = Any  # a frozen dataclass that is no Event: CheckStarted, CellFinished, ...
 LabJob = Callable[[Session, Control], Iterator[Finding]]
 EVENTS = get_args(Event)
-TICK_MS = 66
-TICK_BUDGET_MS = 12.0
-SLOWEST_TICK_MS = 200
-
-
-class State(StrEnum):
-    """What the controller is doing."""
-
-    IDLE = "idle"
-    LOADING = "loading"
-    RUNNING = "running"
-    PAUSED = "paused"
-    WORKING = "working"  # in the lab: it can be stopped, not paused
-    STOPPING = "stopping"
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a job is under way."""
-        return self is not State.IDLE
 
 
 class RunController(QObject):
@@ -76,38 +53,17 @@ class RunController(QObject):
     finished = Signal()
     closed = Signal()
 
-    _job_requested = Signal(object)
-
     def __init__(self, session: Session, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._session = session
-        self._events: deque[Event] = deque()
-        self._control = Control()
         self._state = State.IDLE
-        self._run_id = ""
-        self._racing = self._in_lab = False
-        self._ended = False
-        self._failure: Failure | None = None
+        self._job = Job()
         self._loaded: PairConfig | None = None
-        self._asked: PairConfig | None = None
-        self._thread = QThread(self)
-        self._worker = GenerationWorker(self._events)
-        self._timer = QTimer(self, interval=TICK_MS)
-        self._wire()
-
-    def _wire(self) -> None:
-        self._worker.moveToThread(self._thread)
-        self._job_requested.connect(
-            self._worker.run, Qt.ConnectionType.QueuedConnection
-        )
-        self._worker.failed.connect(self._on_failed)
-        self._worker.finished.connect(self._on_worker_finished)
-        self._thread.finished.connect(self._on_thread_finished)
-        self._timer.timeout.connect(self._on_tick)
-        # One thread for all jobs: the kernels' own threads and the device's context
-        # belong to the thread that made them.
-        self._thread.setObjectName("generation")
-        self._thread.start()
+        self._thread = JobThread(self)
+        self._thread.told.connect(self._on_told)
+        self._thread.drained.connect(self.drained)
+        self._thread.ended.connect(self._on_ended)
+        self._thread.closed.connect(self.closed)
 
     # What is going on -------------------------------------------------------------
 
@@ -119,22 +75,22 @@ class RunController(QObject):
     @property
     def racing(self) -> bool:
         """Whether the present or last job is a race."""
-        return self._racing
+        return self._job.racing
 
     @property
     def in_lab(self) -> bool:
         """Whether the present or last job is one of the lab."""
-        return self._in_lab
+        return self._job.in_lab
 
     @property
     def is_decoding(self) -> bool:
         """Whether the present or last job decodes: a run or race, not a load."""
-        return bool(self._run_id)
+        return bool(self._job.run_id)
 
     @property
     def control(self) -> Control:
         """The control of the present or last job."""
-        return self._control
+        return self._job.control
 
     @property
     def loaded_pair(self) -> PairConfig | None:
@@ -149,8 +105,7 @@ class RunController(QObject):
 
     def load(self, pair: PairConfig) -> None:
         """Load ``pair`` and nothing more."""
-        self._racing = False
-        self._begin(pair, lambda control: self._session.load(pair, control))
+        self._begin(Job(partial(self._session.load, pair), pair=pair))
 
     def run(
         self, pair: PairConfig, request: DecodingRequest, *, stepwise: bool = False
@@ -162,15 +117,17 @@ class RunController(QObject):
             request: what is decoded.
             stepwise: do the first round and hold.
         """
-        self._racing = False
-        run = self._loading(pair, lambda control: self._session.run(request, control))
-        self._begin(pair, run, request, stepwise)
+        control = Control(request.config)
+        if stepwise:
+            control.step()
+        run = self._on_pair(pair, partial(self._session.run, request))
+        self._begin(Job(run, control, pair, request.run_id))
 
     def race(self, pair: PairConfig, request: DecodingRequest) -> None:
         """Race both lanes; load ``pair`` first if it is not the one in memory."""
-        self._racing = True
-        race = self._loading(pair, lambda control: self._session.race(request, control))
-        self._begin(pair, race, request)
+        race = self._on_pair(pair, partial(self._session.race, request))
+        control = Control(request.config)
+        self._begin(Job(race, control, pair, request.run_id, racing=True))
 
     def work(
         self, pair: PairConfig, job: LabJob, config: DecodingConfig | None = None
@@ -182,72 +139,62 @@ class RunController(QObject):
             job: begins the work, given the session and the control.
             config: the settings that the control starts with.
         """
-        self._racing = False
-        loaded = self._loading(pair, lambda control: job(self._session, control))
-        self._begin(pair, loaded, lab=True, config=config)
+        work = self._on_pair(pair, partial(job, self._session))
+        self._begin(Job(work, Control(config), pair, in_lab=True))
 
     def make_draft(self, plan: DistillPlan) -> None:
         """Make a draft; the pair in memory stays."""
-        self._racing = False
-        self._begin(None, lambda control: self._session.distill(plan, control))
+        self._begin(Job(partial(self._session.distill, plan)))
 
     def examine(self, plan: DoctorPlan) -> None:
         """Look at every checkpoint as a draft; the pair in memory stays."""
-        self._racing = False
-        self._begin(None, lambda control: self._session.doctor(plan, control), lab=True)
+        self._begin(Job(partial(self._session.doctor, plan), in_lab=True))
 
     def fetch_demo(self, file: str = "") -> None:
         """Fetch the demo target, or make it from ``file``."""
-        self._racing = False
-        self._begin(None, lambda control: self._fetching(control, file))
+        self._begin(Job(fetching_demo(file, self._thread.report)))
 
     def play(self, events: Iterable[Event]) -> None:
         """Hand out recorded events as if they happened now; no model, no worker."""
-        if self._state.is_busy:
-            return
-        self._run_id, self._in_lab = "", False  # a recording may hold any run
-        self._asked = None
-        self._events.extend(events)
-        self._set_state(State.LOADING)
-        self._ended = True
-        self._timer.start(TICK_MS)
+        if not self._state.is_busy:
+            self._job = Job()  # without the id of a run: a recording may hold any
+            self._set_state(State.LOADING)
+            self._thread.play(events)
 
     def pause(self) -> None:
         """Hold before the next round."""
         if self._state is State.RUNNING:
-            self._control.pause()
+            self._job.control.pause()
             self._set_state(State.PAUSED)
 
     def resume(self) -> None:
         """Go on after a pause."""
         if self._state is State.PAUSED:
-            self._control.resume()
+            self._job.control.resume()
             self._set_state(State.RUNNING)
 
     def step(self) -> None:
         """Do one more round, then hold."""
         if self._state in (State.RUNNING, State.PAUSED):
-            self._control.step()
+            self._job.control.step()
             self._set_state(State.PAUSED)
 
     def stop(self) -> None:
         """End the job at the next chance; what was emitted stays."""
-        if self._state.is_busy and not self._ended:
-            self._control.stop()
+        if self._state.is_busy and not self._thread.is_complete:
+            self._job.control.stop()
             self._set_state(State.STOPPING)
 
     def update_settings(self, panel: DecodingConfig) -> None:
         """Let the live settings of ``panel`` hold from the next round on."""
         if self._state.is_busy:
-            now = self._control.settings()
-            self._control.update(_live(now, panel, self._racing))
+            now = self._job.control.settings()
+            self._job.control.update(_live(now, panel, self._job.racing))
 
     def close(self) -> None:
         """Stop everything; ``closed`` follows when the thread has ended."""
-        self._control.stop()
-        self._thread.quit()
-        if not self._thread.isRunning():
-            self.closed.emit()
+        self._job.control.stop()
+        self._thread.close()
 
     def wait(self, milliseconds: int) -> bool:
         """Block until the thread has ended; True if it did in time."""
@@ -255,90 +202,28 @@ class RunController(QObject):
 
     # The job ----------------------------------------------------------------------
 
-    def _begin(
-        self,
-        pair: PairConfig | None,
-        events: Callable[[Control], Iterator[Event | Finding]],
-        request: DecodingRequest | None = None,
-        stepwise: bool = False,
-        *,
-        lab: bool = False,
-        config: DecodingConfig | None = None,
-    ) -> None:
+    def _on_pair(self, pair: PairConfig, work: Work) -> Work:
+        if pair == self._loaded:
+            return work
+        return loading_first(self._session, pair, work)
+
+    def _begin(self, job: Job) -> None:
         if self._state.is_busy:
             logger.warning("a job is under way; the new one is not begun")
             return
-        self._control = Control(request.config if request else config)
-        if stepwise:
-            self._control.step()
-        self._run_id = request.run_id if request else ""
-        self._in_lab = lab
-        self._asked, self._ended, self._failure = pair, False, None
-        self._events.clear()
+        self._job = job
         self._set_state(State.LOADING)
-        if pair != self._loaded:
+        if job.pair != self._loaded:
             self.load_coming.emit()
-        self._timer.start(TICK_MS)
-        control = self._control
-        lanes = 2 if self._racing else 1
-        self._job_requested.emit(Job(lambda: events(control), control, lanes))
+        self._thread.begin(job)
 
-    def _loading(
-        self, pair: PairConfig, work: Callable[[Control], Iterator[Event | Finding]]
-    ) -> Callable[[Control], Iterator[Event | Finding]]:
-        """Return the generator function: load if need be, then work."""
-        needs_load = pair != self._loaded
-
-        def events(control: Control) -> Iterator[Event | Finding]:
-            if needs_load:
-                yield from self._session.load(pair, control)
-            if not control.should_stop():
-                yield from work(control)
-
-        return events
-
-    def _fetching(self, control: Control, file: str) -> Iterator[Event]:
-        """Report from inside the call: it takes callbacks, and yields at its end."""
-        from core.checkpoints import demo
-        from core.checkpoints.progress import Cancelled
-
-        report, should_stop = self._events.append, control.should_stop
-        try:
-            if file:
-                demo.install_demo_from(Path(file), report, should_stop)
-            else:
-                demo.fetch_demo(report, should_stop)
-        except Cancelled:
+    @Slot(object)
+    def _on_told(self, event: Event | Finding) -> None:
+        run_id = self._job.run_id
+        if run_id and getattr(event, "run_id", run_id) != run_id:
             return
-        yield LoadProgress("The demo model is ready", 1.0)
-
-    # Events back ------------------------------------------------------------------
-
-    @Slot()
-    def _on_tick(self) -> None:
-        started = time.perf_counter()
-        spent = 0.0
-        while self._events and spent <= TICK_BUDGET_MS:
-            self._hand_out(self._events.popleft())
-            spent = (time.perf_counter() - started) * 1e3
-        self._stretch(spent)
-        self.drained.emit()
-        if self._ended and not self._events:
-            self._conclude()
-
-    def _stretch(self, spent: float) -> None:
-        """Leave the window room to paint when a tick was dear."""
-        factor = max(1.0, spent / TICK_BUDGET_MS)
-        interval = min(SLOWEST_TICK_MS, int(TICK_MS * factor))
-        if interval != self._timer.interval():
-            self._timer.setInterval(interval)
-
-    def _hand_out(self, event: Event) -> None:
-        run_id = getattr(event, "run_id", self._run_id)
-        if self._run_id and run_id != self._run_id:
-            return
-        if isinstance(event, PairLoaded) and self._asked is not None:
-            self._loaded = self._asked
+        if isinstance(event, PairLoaded) and self._job.pair is not None:
+            self._loaded = self._job.pair
             self.load_done.emit()
         if isinstance(event, RunStarted | RaceStarted):
             self._on_decoding_started()
@@ -353,34 +238,18 @@ class RunController(QObject):
         self.finding_arrived.emit(finding)
 
     def _on_decoding_started(self) -> None:
-        if self._state is State.LOADING and self._asked is not None:
-            held = self._control.paused
+        if self._state is State.LOADING and self._job.pair is not None:
+            held = self._job.control.paused
             self._set_state(State.PAUSED if held else State.RUNNING)
 
     @Slot(object)
-    def _on_failed(self, failure: object) -> None:
-        assert isinstance(failure, Failure)
-        self._failure = failure
-
-    @Slot()
-    def _on_worker_finished(self) -> None:
-        self._ended = True
-        self._on_tick()
-
-    def _conclude(self) -> None:
-        self._timer.stop()
-        self._ended = False
-        failure, self._failure = self._failure, None
+    def _on_ended(self, failure: Failure | None) -> None:
         self._set_state(State.IDLE)
         if failure is not None and failure.is_ours:
             self.crashed.emit(failure)
         elif failure is not None:
             self.failed.emit(failure.sentence, failure.detail)
         self.finished.emit()
-
-    @Slot()
-    def _on_thread_finished(self) -> None:
-        self.closed.emit()
 
     def _set_state(self, state: State) -> None:
         if state is not self._state:
@@ -395,8 +264,3 @@ def _live(now: DecodingConfig, panel: DecodingConfig, racing: bool) -> DecodingC
             now, lookahead=panel.lookahead, auto_lookahead=panel.auto_lookahead
         )
     return now.with_live(panel)
-
-
-def new_run_id() -> str:
-    """Return a name that no other run of this person's has."""
-    return uuid.uuid4().hex[:12]

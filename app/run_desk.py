@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import uuid
+
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFileDialog
 
 from app.decode_page import DecodePage
+from app.jobs import State
 from app.pair_desk import PairDesk
-from app.run_controller import RunController, State, new_run_id
+from app.run_controller import RunController
 from core.config import DecodingConfig, DecodingRequest, DrafterKind
 from core.prompts import EMPTY_PROMPT
 
@@ -84,7 +87,7 @@ class RunDesk(QObject):
         """Return what the panels ask for."""
         prompt = self._page.prompt
         return DecodingRequest(
-            new_run_id(),
+            uuid.uuid4().hex[:12],  # no other run of this person has it
             prompt.text(),
             self._page.decoding.config(),
             use_chat_template=prompt.uses_template(),

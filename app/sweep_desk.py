@@ -12,10 +12,11 @@ from PySide6.QtCore import QObject, Slot
 from app.decode_page import DecodePage
 from app.errands import Errands
 from app.generation_worker import Failure
+from app.jobs import Finding
 from app.kept_list import KeptList
 from app.kept_sweeps import kept_sweeps
 from app.lab_page import LabPage
-from app.run_controller import Finding, RunController
+from app.run_controller import RunController
 from app.save_dialog import ask_where
 from app.views.sweep_panel import SweepPanel
 from core.control import Control

@@ -13,8 +13,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.icons import player_icon
+from app.jobs import State
 from app.panels.parts import Badge, row_in
-from app.run_controller import State
 from app.theme import Theme, notifier
 
 ICON = QSize(12, 12)

@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.item_models.checks_table import HEADINGS, NAME, ChecksTable
+from app.jobs import Finding, State
 from app.panels.parts import column_in, muted, row_in, set_label_role
-from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views import exactness_words as words
 from app.views.announce import announce

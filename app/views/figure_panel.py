@@ -19,8 +19,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.jobs import Finding, State
 from app.panels.parts import ElidedCombo, column_in, muted, row_in
-from app.run_controller import Finding, State
 from app.views import figure_words as words
 from app.views.announce import announce
 from app.views.labels import count

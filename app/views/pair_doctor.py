@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 )
 
 from app.item_models.doctor_table import HEADINGS, NAME, WIDEST, DoctorTable
+from app.jobs import Finding, State
 from app.panels.parts import Badge, column_in, muted, row_in, set_label_role
-from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views.announce import announce
 from app.views.elided import ElidedLabel

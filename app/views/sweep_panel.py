@@ -12,8 +12,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.jobs import Finding, State
 from app.panels.parts import ElidedCombo, column_in, muted, row_in
-from app.run_controller import Finding, State
 from app.views import sweep_words as words
 from app.views.sweep_choice import SweepChoice
 from app.views.sweep_picture import SweepPicture

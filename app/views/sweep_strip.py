@@ -5,9 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QProgressBar, QPushButton, QWidget
 
+from app.jobs import Finding, State
 from app.panels.parts import Badge, column_in, row_in
 from app.panels.parts import set_label_role as say
-from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views import sweep_words as words
 from app.views.announce import announce

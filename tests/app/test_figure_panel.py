@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QFileDialog
 
-from app.run_controller import State
+from app.jobs import State
 from app.theme import Theme
 from core.errors import DeviceMemoryError
 from core.events import Counts

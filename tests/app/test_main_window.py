@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app import settings as stored
 from app.application import Application
+from app.jobs import State
 from app.panels.number_field import NumberField
 from app.panels.prompt_panel import PromptPanel
-from app.run_controller import State
 from core.config import DecodingConfig, DrafterKind, ModelConfig, PairConfig
 from core.errors import DeviceMemoryError
 from core.events import Lane, LoadProgress, RoundFinished

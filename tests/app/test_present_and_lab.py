@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 
 import resources
 from app.event_log import EventLog
+from app.jobs import State
 from app.present_page import PresentPage
-from app.run_controller import State
 from app.take import take_of
 from app.theme import Theme
 from app.trace_actions import DEMO
@@ -237,7 +237,7 @@ def test_a_live_race_is_shown_as_it_happens(qtbot, application, window, session)
     qtbot.waitUntil(session.held.is_set, timeout=10_000)
     qtbot.waitUntil(lambda: page._words.text() == "Warming up…")
     assert page.start.text() == "Stop"
-    assert "drafted for by draft" in page._heading.text()
+    assert "with the draft draft" in page._heading.text()
     with qtbot.waitSignal(application.controller.finished, timeout=10_000):
         session.release()
     assert page.start.text() == "Start"

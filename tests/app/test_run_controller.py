@@ -6,7 +6,8 @@ import pytest
 from PySide6.QtCore import QThread
 
 from app.generation_worker import Failure, GenerationWorker
-from app.run_controller import RunController, State
+from app.jobs import State
+from app.run_controller import RunController
 from core.config import DecodingConfig, DecodingRequest, ModelConfig, PairConfig
 from core.errors import DeviceMemoryError
 from core.events import LoadProgress, PairLoaded, RoundFinished, RunFinished, StopReason
@@ -183,7 +184,7 @@ def test_events_of_another_run_are_dropped(qtbot, controller, listener):
     stale = LaneScript(request("old"), Lane.SPECULATIVE, config=CONFIG).started()
     with qtbot.waitSignal(controller.finished):
         controller.run(PAIR, request("new"))
-        controller._events.extend(stale)
+        controller._thread._events.extend(stale)
     names = {e.run_id for e in listener.events if hasattr(e, "run_id")}
     assert names == {"new"}
 
@@ -212,9 +213,10 @@ def test_worker_signals_reach_only_slots_of_objects():
     import inspect
 
     import app.errands
+    import app.job_thread
     import app.run_controller
 
-    for module in (app.run_controller, app.errands):
+    for module in (app.job_thread, app.run_controller, app.errands):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if (
                 isinstance(node, ast.Call)

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
 
 from app.item_models.sweep_map import UNDER, SweepMap
-from app.run_controller import State
+from app.jobs import State
 from app.theme import NAMES, Theme, contrast, notifier
 from app.views.sweep_choice import SweepChoice
 from app.views.sweep_words import RECORDED, Figure, numbers, whole_numbers
