@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 
+from core.events import LoadProgress
 from core.runtime.clock import Clock
 from core.runtime.device_lock import DeviceLock
 
@@ -24,6 +25,16 @@ def test_who_waits_can_give_up():
     with lock.acquire("a load"), lock.acquire("a run", lambda: True) as held:
         assert not held
         assert lock.holder() == "a load"
+    assert lock.holder() is None
+
+
+def test_work_in_turn_says_what_it_waits_for_and_holds_the_device():
+    lock = DeviceLock()
+    begun = lock.in_turn("a run", lambda: False, lambda: [lock.holder()])
+    assert list(begun) == ["a run"]
+    with lock.acquire("a load"):
+        given_up = lock.in_turn("a run", lambda: True, lambda: ["begun"])
+        assert list(given_up) == [LoadProgress("Waiting for a load to end")]
     assert lock.holder() is None
 
 
