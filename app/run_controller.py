@@ -88,11 +88,6 @@ class RunController(QObject):
         return bool(self._job.run_id)
 
     @property
-    def control(self) -> Control:
-        """The control of the present or last job."""
-        return self._job.control
-
-    @property
     def loaded_pair(self) -> PairConfig | None:
         """The pair that is in memory, as it was asked for."""
         return self._loaded
