@@ -28,12 +28,21 @@ _4_ROWS_1, _1_ROW_1 = combine_tile(4, 1), combine_tile(1, 1)
 
 
 @part
-def _combine(x, x_stride, m, m_stride, m_column, columns, size, y, y_stride, rows):
-    """Set ``columns`` vectors of each row of y; see :func:`combine_tile`."""
+def _combine(
+    x, x_stride, m, m_stride, m_column, columns, size, y, y_stride, rows, fetch, end
+):
+    """Set ``columns`` vectors of each row of y; see :func:`combine_tile`.
+
+    Meanwhile the memory from ``fetch`` to ``end`` is fetched, as far as the time goes:
+    a burst at its first use would leave the memory idle for the rest of the work.
+    """
     column = 0
     while column + _WIDE <= columns:
         place, vectors = y + column * LANES * 4, m + column * m_column * 4
-        _wide(x, x_stride, vectors, m_stride, m_column, size, place, y_stride, rows)
+        fetch = _wide(
+            x, x_stride, vectors, m_stride, m_column, size, place, y_stride, rows,
+            fetch, end,
+        )  # fmt: skip
         column += _WIDE
     while column < columns:
         place, vectors = y + column * LANES * 4, m + column * m_column * 4
@@ -42,29 +51,34 @@ def _combine(x, x_stride, m, m_stride, m_column, columns, size, y, y_stride, row
 
 
 @part
-def _wide(x, x_stride, m, m_stride, m_column, size, y, y_stride, rows):
-    while rows >= 4:
-        _4_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
+def _wide(x, x_stride, m, m_stride, m_column, size, y, y_stride, rows, fetch, end):
+    """Set four vectors of each row; return where fetching goes on."""
+    while rows > 0:
+        ahead = fetch if fetch < end else m  # what is here already costs nothing
+        if rows >= 4:
+            _4_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride, ahead)
+        elif rows == 3:
+            _3_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride, ahead)
+        elif rows == 2:
+            _2_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride, ahead)
+        else:
+            _1_ROW(x, x_stride, m, m_stride, m_column, size, y, y_stride, ahead)
+        fetch += size * LANES * 4
         rows -= 4
         x += 4 * x_stride * 4
         y += 4 * y_stride * 4
-    if rows == 3:
-        _3_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
-    elif rows == 2:
-        _2_ROWS(x, x_stride, m, m_stride, m_column, size, y, y_stride)
-    elif rows == 1:
-        _1_ROW(x, x_stride, m, m_stride, m_column, size, y, y_stride)
+    return fetch
 
 
 @part
 def _narrow(x, x_stride, m, m_stride, size, y, y_stride, rows):
     while rows >= 4:
-        _4_ROWS_1(x, x_stride, m, m_stride, 0, size, y, y_stride)
+        _4_ROWS_1(x, x_stride, m, m_stride, 0, size, y, y_stride, m)
         rows -= 4
         x += 4 * x_stride * 4
         y += 4 * y_stride * 4
     while rows > 0:
-        _1_ROW_1(x, x_stride, m, m_stride, 0, size, y, y_stride)
+        _1_ROW_1(x, x_stride, m, m_stride, 0, size, y, y_stride, m)
         rows -= 1
         x += x_stride * 4
         y += y_stride * 4
@@ -77,38 +91,57 @@ def first_key(position, window):
 
 
 @part
-def _score(queries, keys, chunk, count, scores):
-    """Set ``scores`` [rows, CHUNK] to the products with ``count`` keys of the chunk."""
+def _score(queries, keys, values, chunk, count, scores):
+    """Set ``scores`` [rows, CHUNK] to the products with ``count`` keys of the chunk.
+
+    Meanwhile the chunk's values are fetched.
+    """
     rows, width = queries.shape
     blocks = (count + BLOCK - 1) // BLOCK
     key = keys.ctypes.data + chunk * CHUNK * width * 4
     x, y = queries.ctypes.data, scores.ctypes.data
-    _combine(x, width, key, BLOCK, width * BLOCK, blocks, width, y, CHUNK, rows)
+    value = chunk_of(values, chunk)
+    end = value + count * width * 4
+    _combine(
+        x, width, key, BLOCK, width * BLOCK, blocks, width, y, CHUNK, rows, value, end
+    )
 
 
 @part
-def _blank(scores):
-    for k in range(CHUNK):
-        scores[k] = _ZERO
+def chunk_of(values, chunk):
+    """Return the address of a chunk's values [positions, width], or of its keys."""
+    return values.ctypes.data + chunk * CHUNK * values.shape[1] * 4
 
 
 @part
 def _soften(scores, low, high, scale):
     """Turn scores into exponentials where seen, zeros elsewhere; return their peak."""
     peak = largest(scores[low], scores.ctypes.data + low * 4, high - low)
-    for k in range(low):
-        scores[k] = _ZERO
-    for k in range(low, high):
-        scores[k] = exp((scores[k] - peak) * scale)
-    for k in range(high, CHUNK):
-        scores[k] = _ZERO
+    _clear(scores[:low])
+    _exponentials(scores[low:high], peak, scale)
+    _clear(scores[high:CHUNK])
     return peak * scale
+
+
+# A loop from 0 to the end of a slice becomes vectors; one between two numbers does not,
+# since for all that LLVM knows the first of them may count from the end.
+@part
+def _exponentials(scores, peak, scale):
+    for k in range(len(scores)):
+        scores[k] = exp((scores[k] - peak) * scale)
+
+
+@part
+def _clear(scores):
+    for k in range(len(scores)):
+        scores[k] = _ZERO
 
 
 @part
 def attend_chunk(
-    queries, keys, values, chunk, start, rows, window, scale, scores, out, peaks, sums
-):
+    queries, keys, values, chunk, start, rows, window, scale, scores, out, peaks, sums,
+    next_keys,
+):  # fmt: skip
     """Attend to one chunk of one head's keys.
 
     Args:
@@ -125,34 +158,40 @@ def attend_chunk(
         out: [rows * group, width] partial results, not yet divided by their sums.
         peaks: [rows * group] the highest score of each.
         sums: [rows * group] of the exponentials.
+        next_keys: address of the chunk of keys to fetch meanwhile; 0 for none.
     """
     begin = chunk * CHUNK
     count = min(CHUNK, start + rows - begin)
     if begin + count <= first_key(start, window):
         return  # behind the window of every row
-    _score(queries, keys, chunk, count, scores)
+    _score(queries, keys, values, chunk, count, scores)
     group = len(queries) // rows
     for i in range(len(queries)):
         position = start + i // group
         low = max(first_key(position, window) - begin, 0)
         high = min(position + 1 - begin, count)
         if low >= high:
-            _blank(scores[i])  # this row sees none of them, and will not merge them
+            _clear(scores[i])  # this row sees none of them, and will not merge them
             continue
         peaks[i] = _soften(scores[i], low, high, scale)
         sums[i] = _ZERO
         place = sums.ctypes.data + i * 4
         add_dot(scores.ctypes.data + i * CHUNK * 4, _ONES.ctypes.data, CHUNK, place)
-    _weigh(scores, values, begin, count, out)
+    _weigh(scores, values, chunk, count, out, next_keys)
 
 
 @part
-def _weigh(scores, values, begin, count, out):
+def _weigh(scores, values, chunk, count, out, next_keys):
     """Set ``out`` [rows, width] to the values weighed by ``scores``."""
     rows, width = out.shape
-    value = values.ctypes.data + begin * width * 4
+    value, end = chunk_of(values, chunk), next_keys
+    if next_keys != 0:
+        end += CHUNK * width * 4
     x, y = scores.ctypes.data, out.ctypes.data
-    _combine(x, CHUNK, value, width, LANES, width // LANES, count, y, width, rows)
+    columns = width // LANES
+    _combine(
+        x, CHUNK, value, width, LANES, columns, count, y, width, rows, next_keys, end
+    )
 
 
 @part

@@ -17,6 +17,7 @@ from core.runtime.kernels.attention import (
     BLOCK,
     CHUNK,
     attend_chunk,
+    chunk_of,
     first_key,
     merge_chunks,
 )
@@ -204,8 +205,14 @@ def _attend(board, who, region, state, layer, start, rows, window, scale):
     )
     first = first_key(start, window) // CHUNK
     each = (start + rows - 1) // CHUNK + 1 - first
+    tasks = kv_heads * each
     task = claim(board, region)
-    while task < kv_heads * each:
+    while task < tasks:
+        upcoming = task + len(state.inputs)  # if all threads keep step: a mere guess
+        next_keys = 0
+        if upcoming < tasks:
+            heads_keys = state.keys[layer, upcoming // each]
+            next_keys = chunk_of(heads_keys, first + upcoming % each)
         head, chunk = task // each, first + task % each
         used = rows * group
         attend_chunk(
@@ -221,10 +228,11 @@ def _attend(board, who, region, state, layer, start, rows, window, scale):
             state.partial[head, chunk, :used],
             state.peaks[head, chunk],
             state.sums[head, chunk],
+            next_keys,
         )
         finish(board, region)
         task = claim(board, region)
-    await_all(board, region, kv_heads * each)
+    await_all(board, region, tasks)
 
 
 @chapter
@@ -277,8 +285,9 @@ def _add_part(w, x, size, y, first, count, rows):
 @part
 def _clear(y, first, count, rows):
     for r in range(rows):
-        for i in range(first, first + count):
-            y[r, i] = _ZERO
+        row = y[r, first : first + count]
+        for i in range(count):
+            row[i] = _ZERO
 
 
 @chapter

@@ -170,14 +170,15 @@ def _write_dots(context: Any, code: _Writer, outs: int, rows: int, args: Any) ->
 def combine_tile(rows: int, columns: int) -> Any:
     """Return an intrinsic that adds up vectors with weights, for ``rows`` rows.
 
-    Its arguments are (x, x_stride, m, m_stride, m_column, size, y, y_stride); it sets
-    the sixteen numbers at y[r, 16 c] to the sum over k < ``size`` of x[r, k] times
-    those at m[k] + c * m_column, for each of ``columns`` c.
+    Its arguments are (x, x_stride, m, m_stride, m_column, size, y, y_stride, fetch); it
+    sets the sixteen numbers at y[r, 16 c] to the sum over k < ``size`` of x[r, k] times
+    those at m[k] + c * m_column, for each of ``columns`` c. Meanwhile it fetches
+    ``size`` cache lines from ``fetch``, one for each k, which changes no number.
     """
 
     @_intrinsic
-    def tile(typing, x, x_stride, m, m_stride, m_column, size, y, y_stride):
-        signature = types.void(*[types.intp] * 8)
+    def tile(typing, x, x_stride, m, m_stride, m_column, size, y, y_stride, fetch):
+        signature = types.void(*[types.intp] * 9)
         return signature, lambda context, builder, _, args: _write_combination(
             context, _Writer(builder), rows, columns, args
         )
@@ -188,11 +189,12 @@ def combine_tile(rows: int, columns: int) -> Any:
 def _write_combination(
     context: Any, code: _Writer, rows: int, columns: int, args: Any
 ) -> Any:
-    x, x_stride, m, m_stride, m_column, size, y, y_stride = args
+    x, x_stride, m, m_stride, m_column, size, y, y_stride, fetch = args
     inputs = [code.row(x, x_stride, r) for r in range(rows)]
     starts = [code.row(m, m_column, c) for c in range(columns)]
 
     def body(index: Any, sums: list[Any]) -> list[Any]:
+        code.prefetch(code.element(fetch, code.builder.mul(index, _WORD(LANES))))
         step = code.builder.mul(index, m_stride)
         vectors = [code.load(_VECTOR, code.element(start, step)) for start in starts]
         shares = [code.splat(code.load(_FLOAT, code.element(r, index))) for r in inputs]
