@@ -27,6 +27,7 @@ from app.theme import Theme, notifier, set_role
 WIDEST = "Max new tokens"
 GAP = 8
 MARGIN = 16
+SLACK = 4  # pixels by which a combo's own size hint may be short
 _Margins = tuple[int, int, int, int]
 _NONE: _Margins = (0, 0, 0, 0)
 _Layout = TypeVar("_Layout", bound=QBoxLayout)
@@ -123,7 +124,8 @@ class ElidedCombo(QComboBox):
             self,
         )
         metrics, dots = self.fontMetrics(), Qt.TextElideMode.ElideRight
-        option.currentText = metrics.elidedText(option.currentText, dots, field.width())  # type: ignore[attr-defined]
+        room = field.width() + SLACK
+        option.currentText = metrics.elidedText(option.currentText, dots, room)  # type: ignore[attr-defined]
         painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
@@ -250,7 +252,7 @@ class Meter(QWidget):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
         box = QRectF(self.rect())
-        painter.setBrush(theme.color("border"))
+        painter.setBrush(theme.color("track"))
         painter.drawRoundedRect(box, 4, 4)
         box.setWidth(max(box.height(), box.width() * self._share))
         painter.setBrush(theme.color(self._role))

@@ -126,7 +126,7 @@ class RoundStrip(QWidget):
         painter.drawText(words, _RIGHT, number(share))
         groove = QRectF(box.left(), words.bottom() + 1, box.width(), BAR)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(theme.color("border"))
+        painter.setBrush(theme.color("track"))
         painter.drawRoundedRect(groove, 3, 3)
         if share:
             groove.setWidth(max(3.0, box.width() * min(1.0, share)))
