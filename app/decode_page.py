@@ -187,7 +187,6 @@ class DecodePage(QWidget):
         self.left = _column(self.pair, self.decoding, self.prompt, self.legend)
         beside, stacked = QSplitter(Qt.Orientation.Horizontal), QSplitter(_VERTICAL)
         for lane in (Lane.SPECULATIVE, Lane.PLAIN):
-            self.lanes[lane].setMinimumWidth(220)
             beside.addWidget(self.lanes[lane])
         upper = _stack(beside, self.scrub_bar, self.verdict)
         stacked.addWidget(upper)

@@ -65,9 +65,10 @@ class Replay(QObject):
     def show(self) -> None:
         """Let the bar say where the run is."""
         words = self.words()
-        # Where there is little room: 12/87 · 1.32 s.
-        shorter = words.removeprefix("round ").replace(" of ", "/")
-        self._bar.show_position(self.position, len(self.timeline), words, shorter)
+        # Where there is little room: 12/87 · 1.32 s, or 12/87 alone.
+        brief = words.removeprefix("round ").replace(" of ", "/")
+        shorter = brief, brief.split(" · ")[0].removesuffix(" yet")
+        self._bar.show_position(self.position, len(self.timeline), words, *shorter)
 
     def words(self) -> str:
         """Return the position for people: ``round 12 of 87 · 1.32 s``."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Signal, Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QButtonGroup,
     QFrame,
-    QLabel,
     QPushButton,
     QSizePolicy,
     QWidget,
@@ -16,8 +16,10 @@ from app.icons import player_icon
 from app.jobs import State
 from app.panels.parts import Badge, row_in
 from app.theme import Theme, notifier
+from app.views.elided import ElidedLabel
 
 ICON = QSize(12, 12)
+HOLD, GO_ON = "Pause", "Resume"
 HEIGHT = 44
 
 
@@ -41,12 +43,12 @@ class TopBar(QFrame):
         self.setObjectName("topBar")
         self.race = _button("Race", "F6", "Race speculative against plain decoding.")
         self.run = _button("Run", "F5", "Decode the prompt once.")
-        self.pause = _button("Pause", "F7", "Hold before the next round.")
+        self.pause = _button(HOLD, "F7", "Hold before the next round.")
         self.step = _button("Step", "F8", "Do one round, then hold.")
         self.stop = _button("Stop", "Esc", "End the run; the text so far stays.")
         self.race.setProperty("primary", True)
-        self.status = QLabel("Ready")
-        self.status.setTextFormat(Qt.TextFormat.PlainText)
+        self.status = ElidedLabel()
+        self.status.setText("Ready")
         self.status.setAccessibleName("Status")
         self.badge = Badge()
         self.badge.hide()
@@ -84,7 +86,7 @@ class TopBar(QFrame):
         self.pause.setEnabled(going)
         self.step.setEnabled(idle or going)
         self.stop.setEnabled(state.is_busy and state is not State.STOPPING)
-        self.pause.setText("Resume" if paused else "Pause")
+        self.pause.setText(GO_ON if paused else HOLD)
         self._restyle()
 
     def show_status(self, text: str) -> None:
@@ -100,9 +102,21 @@ class TopBar(QFrame):
         row.addWidget(self.badge)
         row.addStretch(1)
         row.addLayout(self._tabs)
-        policy = self.status.sizePolicy()
-        policy.setHorizontalPolicy(QSizePolicy.Policy.Maximum)
-        self.status.setSizePolicy(policy)
+        # As wide as its words, and cut rather than making the window wider.
+        self.status.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._keep_places()
+
+    def _keep_places(self) -> None:
+        """Give the button with two words room for either, so that no other moves."""
+        shown, widths = self.pause.text(), []
+        for word in (HOLD, GO_ON):
+            self.pause.setText(word)
+            widths.append(self.pause.sizeHint().width())
+        self.pause.setText(shown)
+        self.pause.setMinimumWidth(max(widths))
 
     def _wire(self) -> None:
         self.race.clicked.connect(self.race_asked)
@@ -111,14 +125,17 @@ class TopBar(QFrame):
         self.step.clicked.connect(self.step_asked)
         self.stop.clicked.connect(self.stop_asked)
         self._pages.idClicked.connect(self.page_chosen)
-        notifier().changed.connect(self._restyle)
+        notifier().changed.connect(self._on_theme_changed)
 
-    @Slot()
     @Slot(object)
-    def _restyle(self, theme: object = None) -> None:
+    def _on_theme_changed(self, theme: Theme) -> None:
+        self._restyle()
+        self._keep_places()
+
+    def _restyle(self) -> None:
         now = Theme.current()
         faint, text = now.color("faint"), now.color("text")
-        resume = self.pause.text() == "Resume"
+        resume = self.pause.text() == GO_ON
         self.race.setIcon(player_icon("race", now.color("on_accent"), faint))
         self.run.setIcon(player_icon("run", text, faint))
         self.pause.setIcon(player_icon("run" if resume else "pause", text, faint))

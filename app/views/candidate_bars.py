@@ -45,7 +45,13 @@ class CandidateBars(QWidget):
         return QSize(260, self._row_height() * 6)
 
     def minimumSizeHint(self) -> QSize:
-        return QSize(200, self._row_height() * 3)
+        return QSize(self._key_width(), self._row_height() * 3)
+
+    def _key_width(self) -> int:
+        """Return what the names of the bars take, so that none is cut."""
+        metrics = QFontMetricsF(text_font("small"))
+        names = sum(SWATCH + 4 + metrics.horizontalAdvance(kind) for kind in KINDS)
+        return round(names) + 10 * (len(KINDS) - 1) + 2
 
     @Slot(object)
     def _on_theme_changed(self, _: Theme) -> None:

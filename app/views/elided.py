@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -16,14 +16,21 @@ class ElidedLabel(QLabel):
 
     def __init__(self, role: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._shorter, self._lines = "", 1
+        self._shorter: tuple[str, ...] = ()
+        self._lines = 1
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
 
-    def set_shorter(self, text: str) -> None:
-        """Show ``text`` where the whole one has no room; it is cut only after that."""
-        self._shorter = text
+    def set_shorter(self, *texts: str) -> None:
+        """Show the first of ``texts`` that has room where the whole one has not.
+
+        The last of them is cut where none has.
+        """
+        shorter = tuple(filter(None, texts))
+        if shorter != self._shorter:
+            self._shorter = shorter
+            self.update()
 
     def set_lines(self, lines: int) -> None:
         """Break the text into so many lines before it is cut."""
@@ -32,22 +39,36 @@ class ElidedLabel(QLabel):
             self.updateGeometry()
 
     def sizeHint(self) -> QSize:
-        hint = super().sizeHint()
-        more = (self._lines - 1) * self.fontMetrics().lineSpacing()
-        return QSize(hint.width(), hint.height() + more)
+        metrics, edges = self.fontMetrics(), self.contentsMargins()
+        # QLabel's own height differs by a pixel where the text is empty.
+        high = metrics.height() + (self._lines - 1) * metrics.lineSpacing()
+        return QSize(super().sizeHint().width(), high + edges.top() + edges.bottom())
+
+    def changeEvent(self, event: QEvent) -> None:
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.FontChange:
+            self.updateGeometry()  # QLabel does so only where it has a text
 
     def fits(self) -> bool:
         """Return whether the whole text has room in one line."""
         wide = self.fontMetrics().horizontalAdvance(self.text())
         return wide <= self.contentsRect().width()
 
+    def shown(self) -> str:
+        """Return the longest text that has room in the lines, else the shortest."""
+        texts = (self.text(), *self._shorter)
+        return next((t for t in texts if " ".join(self._broken(t)) == t), texts[-1])
+
+    def _broken(self, text: str) -> list[str]:
+        room = self.contentsRect().width()
+        return broken(text, self.fontMetrics(), room, self._lines)
+
     def minimumSizeHint(self) -> QSize:
         return QSize(40, self.sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         room = self.contentsRect()
-        text = self.text() if self.fits() else self._shorter or self.text()
-        shown = broken(text, self.fontMetrics(), room.width(), self._lines)
+        shown = self._broken(self.shown())
         whole = " ".join(shown) == self.text()
         self.setToolTip("" if whole else self.text())
         painter = QPainter(self)

@@ -12,6 +12,7 @@ from app.series import Array, thin
 from app.theme import Theme
 
 NUM_MARKERS = 7
+APART = 1 / 12  # of the axis: closer, the markers of a short series would be a bar
 _DASHES = {
     "solid": Qt.PenStyle.SolidLine,
     "dash": Qt.PenStyle.DashLine,
@@ -44,7 +45,7 @@ class LaneCurve:
     """One line of width 1 and a few markers along it."""
 
     def __init__(self, plot: pg.PlotItem, look: Look) -> None:
-        self._look = look
+        self._look, self._box = look, plot.getViewBox()
         self._line = pg.PlotCurveItem(antialias=True)
         self._markers = pg.ScatterPlotItem(size=6)
         plot.addItem(self._line)
@@ -54,9 +55,14 @@ class LaneCurve:
         """Show a series, thinned to what a screen can show."""
         x, y = thin(x, y)
         self._line.setData(*(_stairs(x, y) if self._look.stepped else (x, y)))
-        places = np.unique(np.linspace(0, len(x) - 1, NUM_MARKERS).astype(int))
-        places = places[places >= 0] if len(x) else places[:0]
+        places = np.linspace(0, max(0, len(x) - 1), self._num_markers(x)).astype(int)
         self._markers.setData(x[places], y[places])
+
+    def _num_markers(self, x: Array) -> int:
+        """Return how many markers the series has room for on the axis."""
+        left, right = self._box.viewRange()[0]
+        room = int((x[-1] - x[0]) / (right - left) / APART) if len(x) else -1
+        return min(NUM_MARKERS, len(x), room + 1)
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

@@ -28,6 +28,7 @@ EMPTY = {
     "Every token will show where it came from.",
     Lane.PLAIN: "Press Race to decode the same prompt\nwith the target alone.",
 }
+NARROWEST = 175  # two of them take no more room than the inspector below
 TOUR = "New here? A round in five steps"
 NAMES = {Lane.SPECULATIVE: "Speculative", Lane.PLAIN: "Plain"}
 ENDINGS = {
@@ -75,7 +76,7 @@ class LaneView(QFrame):
         self._stack.addWidget(self._nothing)
         self._stack.addWidget(self.tokens)
         layout.addLayout(self._stack, 1)
-        self.setMinimumSize(220, 120)
+        self.setMinimumSize(NARROWEST, 120)
 
     def _empty_page(self) -> QWidget:
         """Return what stands in an empty lane; the first one offers the tour."""
@@ -96,7 +97,7 @@ class LaneView(QFrame):
         self.tokens.clear()
         self._stack.setCurrentWidget(self._nothing)
         self.header.clear()
-        self.header.set_title(self._title(None))
+        self.header.set_title(*self._titles(None))
 
     def _forget(self) -> None:
         self._emitted, self._rounds, self._clock_ms = 0, 0, 0.0
@@ -147,7 +148,7 @@ class LaneView(QFrame):
         self._forget()
         self._prefix = "warm-up, not counted · " if event.warm_up else ""
         self._first_k = self._k = lookahead_word(event.settings)
-        self.header.set_title(self._title(self._k))
+        self.header.set_title(*self._titles(self._k))
         self.header.set_line(
             f"{self._prefix}{count(len(event.prompt), 'prompt token')}"
         )
@@ -166,7 +167,7 @@ class LaneView(QFrame):
         self._stand_after(count, last)
         ending, role = self._ending
         if whole and ending:
-            self.header.set_line(f"{self._progress()} · {ending}", role)
+            self._tell_ending(ending, role)
 
     def _stand_after(self, count: int, last: RoundFinished | None) -> None:
         self._rounds = count
@@ -175,20 +176,33 @@ class LaneView(QFrame):
         lookahead = lookahead_word(last.settings) if last else self._first_k
         if lookahead != self._k:
             self._k = lookahead
-            self.header.set_title(self._title(lookahead))
+            self.header.set_title(*self._titles(lookahead))
         self._tell()
 
     def _tell(self) -> None:
         """Show the cumulative rate: an instant one jumps with every accepted run."""
         clock = self._clock_ms
         self.header.set_rate(1000 * self._emitted / clock if clock > 0 else None)
-        self.header.set_line(self._progress(), "warning" if self._note else "muted")
+        role = "warning" if self._note else "muted"
+        self.header.set_line(self._progress(), role, self._brief())
 
     def _progress(self) -> str:
         parts = [count(self._emitted, "token"), seconds(self._clock_ms)]
         if self.lane is Lane.SPECULATIVE:
             parts.append(count(self._rounds, "round"))
         return self._prefix + " · ".join([*parts, *filter(None, [self._note])])
+
+    def _brief(self) -> str:
+        """Return the words for a narrow lane; none that would hide a note."""
+        if self._note:
+            return ""
+        return f"{count(self._emitted, 'token')} · {seconds(self._clock_ms)}"
+
+    def _tell_ending(self, ending: str, role: str) -> None:
+        whole, tokens = self._progress(), count(self._emitted, "token")
+        shorter = (f"{self._brief()} · {ending}", f"{tokens} · {ending}", ending)
+        shorter = () if self._note else shorter
+        self.header.set_line(f"{whole} · {ending}", role, *shorter)
 
     def _finish(self, event: RunFinished) -> None:
         self.tokens.finish(event.summary.text)
@@ -197,13 +211,17 @@ class LaneView(QFrame):
         ending = event.error if event.error else ENDINGS[event.summary.stop_reason]
         role = "error" if failed else "warning" if self._note else "muted"
         self._ending = ending, role
-        self.header.set_line(f"{self._progress()} · {ending}", role)
+        self._tell_ending(ending, role)
         announce(self.tokens, f"{self._progress()} · {ending}")
 
-    def _title(self, lookahead: str | None) -> str:
+    def _titles(self, lookahead: str | None) -> tuple[str, ...]:
+        """Return the lane's name, and shorter ones for a narrow lane."""
         if self.lane is Lane.PLAIN:
-            return "Plain · same target"
-        return "Speculative" if lookahead is None else f"Speculative · K = {lookahead}"
+            return "Plain · same target", "Plain"
+        if lookahead is None:
+            return "Speculative", "Spec."
+        k = f"K = {lookahead}"
+        return f"Speculative · {k}", f"Spec. · {k}", k
 
     @Slot(int, int)
     def _on_token_chosen(self, round_index: int, place: int) -> None:

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 from app.item_models.pick_tree import PICK, PickTree, Searched, is_wide
 from app.picks import Pick
 
-CHARACTERS = (62, 46)  # widths below which architecture, then parameters are left out
+CHARACTERS = (72, 50)  # widths below which architecture, then parameters are left out
 
 
 class PickView(QTreeView):

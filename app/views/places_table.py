@@ -27,6 +27,8 @@ from app.views.places_model import HEADINGS, VERDICT, PlacesModel
 from core.events import RoundFinished
 
 PROPOSED = 1
+SPARED = (HEADINGS.index("min(1, t/d)"), HEADINGS.index("u"), 2, 3)
+WORDS = "refused → word", 52  # what a verdict takes; pixels of a proposal
 
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -93,12 +95,31 @@ class PlacesTable(QTableView):
 
     def _share_room(self) -> None:
         """Give what the numbers leave to the two columns of words."""
-        header = self.horizontalHeader()
-        fixed = (i for i in range(len(HEADINGS)) if i not in (PROPOSED, VERDICT))
-        room = self.viewport().width() - sum(header.sectionSize(i) for i in fixed)
+        header, room = self.horizontalHeader(), self._spare_columns()
         proposed = max(48, round(room * 0.4))
         header.resizeSection(PROPOSED, proposed)
         header.resizeSection(VERDICT, max(48, room - proposed))
+
+    def _spare_columns(self) -> int:
+        """Leave numbers out where the verdict would be cut; return what is left.
+
+        All of them stand in the sentence of the row.
+        """
+        header, room = self.horizontalHeader(), self.viewport().width()
+        for column in SPARED:
+            header.setSectionHidden(column, False)
+        room -= sum(
+            header.sectionSize(i)
+            for i in range(len(HEADINGS))
+            if i not in (PROPOSED, VERDICT)
+        )
+        verdict, proposed = WORDS
+        wide = QFontMetrics(text_font("small")).horizontalAdvance(verdict) + 9
+        for column in SPARED:
+            if room < wide + proposed:
+                room += header.sectionSize(column)
+                header.setSectionHidden(column, True)
+        return room
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)

@@ -183,6 +183,7 @@ class PlotCard(QFrame):
         numbers = QFontMetrics(text_font("small")).horizontalAdvance("100") + 8
         self._item.getAxis("left").setWidth(height + max(30, numbers))
         self.source.restyle(theme)
+        self._place_empty()
         self._key.setText(self.source.key(theme))
         self._fit()
         self._stale = True
@@ -196,9 +197,15 @@ class PlotCard(QFrame):
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         plot_menu(self).exec(event.globalPos())
 
+    def _place_empty(self) -> None:
+        """Keep the word in an empty plot off the axes, at any size of type."""
+        left = round(self._item.getAxis("left").minimumWidth()) + 4
+        below = round(self._item.getAxis("bottom").minimumHeight())
+        self._empty.setGeometry(self.plot.rect().adjusted(left, 0, -4, -below))
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._empty.setGeometry(self.plot.rect().adjusted(44, 0, -4, -30))
+        self._place_empty()
         if event.size().width() != event.oldSize().width():
             self._fit()
 

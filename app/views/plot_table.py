@@ -36,14 +36,16 @@ class PlotTable(QDialog):
         for i, row in enumerate(rows):
             for j, value in enumerate(row):
                 self.table.setItem(i, j, _item(value))
-        mode = QHeaderView.ResizeMode.Stretch
-        self.table.horizontalHeader().setSectionResizeMode(mode)
+        header = self.table.horizontalHeader()
+        widths = [header.sectionSizeHint(column) for column in range(len(headings))]
+        header.setMinimumSectionSize(max(widths))  # no heading is cut
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addWidget(self.table)
         layout.addWidget(buttons)
-        self.resize(460, 420)
+        self.resize(max(460, max(widths) * len(headings) + 60), 420)
 
 
 def _item(value: object) -> QTableWidgetItem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
     QFrame,
     QLabel,
@@ -12,12 +12,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.jobs import Finding, State
 from app.panels.parts import Rule, column_in, muted, row_in
-from app.run_controller import Finding, State
 from app.theme import Theme, notifier
 from app.views.labels import count, number
 from app.views.rule_laws_view import READING, RuleLawsView
-from app.views.rules_table import fit_table, meter_cell, new_table
+from app.views.rules_table import RIGHT, fit_table, meter_cell, new_table
 from core.events import LoadProgress
 from core.lab.rules import FEWEST_PLACES, LawsStarted, LawsSummed, RuleFigures
 
@@ -108,7 +108,7 @@ class RulesPanel(QScrollArea):
             if column == 1:
                 item.setForeground(Theme.current().color(role))
             if column == len(HEADINGS) - 1:
-                item.setTextAlignment(_RIGHT)
+                item.setTextAlignment(RIGHT)
             self.table.setItem(row, column, item)
         self.table.setCellWidget(row, METER, meter_cell(rule.acceptance, role))
 
@@ -155,6 +155,3 @@ class RulesPanel(QScrollArea):
     def _on_theme_changed(self, theme: Theme) -> None:
         self._fit()
         self.show_figures(self._figures)
-
-
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter

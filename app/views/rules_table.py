@@ -10,6 +10,9 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableWidget, QWid
 from app.panels.parts import Meter, column_in
 from core.lab.rules import RULES
 
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+
 
 def new_table(
     name: str, headings: tuple[str, ...], meters: Collection[int]
@@ -29,7 +32,10 @@ def new_table(
     header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
     for column in meters:
         header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
+    header.setDefaultAlignment(LEFT)
+    last = table.horizontalHeaderItem(len(headings) - 1)
+    if last is not None and len(headings) - 1 not in meters:  # it is of numbers
+        last.setTextAlignment(RIGHT)
     return table
 
 

@@ -91,7 +91,7 @@ class ScrubBar(QFrame):
         self._offer()
 
     def show_position(
-        self, position: int, last: int, words: str, shorter: str = ""
+        self, position: int, last: int, words: str, *shorter: str
     ) -> None:
         """Say where the views stand; ``shorter`` where the words have no room."""
         self.slider.blockSignals(True)
@@ -99,7 +99,7 @@ class ScrubBar(QFrame):
         self.slider.setPageStep(max(1, last // 20))
         self.slider.setValue(position)
         self.slider.blockSignals(False)
-        self.where.set_shorter(shorter)
+        self.where.set_shorter(*shorter)
         self.where.setText(words)
         self._offer()
         if self._offered and self.slider.accessibleDescription() != words:

@@ -23,7 +23,7 @@ def heading(event: RunStarted) -> str:
     """Return what decodes, and what drafts for it."""
     if event.draft is None:
         return f"{event.target.name}, with and without a draft"
-    return f"{event.target.name}, drafted for by {event.draft.name}"
+    return f"{event.target.name} with the draft {event.draft.name}"
 
 
 def repeat(event: RunStarted, repeats: int) -> str:

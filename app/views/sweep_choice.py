@@ -101,17 +101,17 @@ class SweepChoice(QWidget):
             box.setAccessibleName(f"Prompts: {kind}")
 
     def _place(self) -> None:
-        first, second = row_in(), row_in(spacing=14)
+        first, second, third = row_in(), row_in(spacing=10), row_in()
         for text, field, share in (
             ("&Grid", self.grid, 0),
             ("&K", self.lookaheads, 1),
             ("&T", self.temperatures, 1),
             ("R&epeats", self.repeats, 0),
         ):
-            label = QLabel(text)
+            label, row = QLabel(text), third if field is self.repeats else first
             label.setBuddy(field)
-            first.addWidget(label)
-            first.addWidget(field, share)
+            row.addWidget(label)
+            row.addWidget(field, share)
             if field is self.lookaheads:
                 first.addWidget(self.auto)
         second.addWidget(QLabel("Prompts"))
@@ -121,7 +121,8 @@ class SweepChoice(QWidget):
         column = column_in(self)
         column.addLayout(first)
         column.addLayout(second)
-        column.addWidget(self.total)
+        third.addWidget(self.total, 1)
+        column.addLayout(third)
 
     def _wire(self) -> None:
         self.grid.activated.connect(self._on_grid_chosen)

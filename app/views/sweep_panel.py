@@ -29,6 +29,8 @@ from core.lab.sweep_events import (
     SweepStarted,
 )
 
+NARROWEST = 90
+
 
 class SweepPanel(QScrollArea):
     """Starts a sweep, shows how far it is and draws its map.
@@ -47,7 +49,8 @@ class SweepPanel(QScrollArea):
         super().__init__(parent, widgetResizable=True)
         self.setAccessibleName("Sweep")
         self.choice, self.strip = SweepChoice(), SweepStrip(words.INTRODUCTION)
-        self.figure, self.kind = QComboBox(), QComboBox()
+        self.figure = ElidedCombo("Figure in the cells")
+        self.kind = ElidedCombo("Prompts behind the cells")
         self.kept = ElidedCombo("Kept sweeps")
         self.csv, self.png = QPushButton("Save CSV…"), QPushButton("Save PNG…")
         self.picture = SweepPicture()
@@ -173,9 +176,9 @@ class SweepPanel(QScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         for figure in words.Figure:
             self.figure.addItem(figure.value, figure.value)
-        self.figure.setAccessibleName("Figure in the cells")
-        self.kind.setAccessibleName("Prompts behind the cells")
-        self.kind.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        for combo in (self.figure, self.kind):  # narrower only where room is short
+            combo.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+            combo.setMinimumWidth(NARROWEST)
 
     def _place(self) -> None:
         card, shown = QFrame(), row_in()

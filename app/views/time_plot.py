@@ -67,14 +67,11 @@ class TimePlot:
 
     def draw(self) -> None:
         """Put the numbers so far into the curves."""
-        tops = []
-        for i, (stripe, curve) in enumerate(
-            zip(self._stripes, self._curves, strict=True)
-        ):
-            series = self.axis.lanes[stripe.lane]
+        shown = [self.axis.lanes[stripe.lane] for stripe in self._stripes]
+        # Of all numbers: no axis moves while one scrubs.
+        self.axis.fit(highest(*(s.all_numbers(i) for i, s in enumerate(shown))))
+        for i, (series, curve) in enumerate(zip(shown, self._curves, strict=True)):
             curve.set_data(series.tokens, series.numbers(i))
-            tops.append(series.all_numbers(i))  # no axis moves while one scrubs
-        self.axis.fit(highest(*tops))
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

@@ -54,13 +54,13 @@ class TrainingCurve:
     def draw(self) -> None:
         """Put the points so far into the curve."""
         x, y = self._points.column(0), self._points.column(1)
-        self._curve.set_data(x, y)
         box = self._plot.getViewBox()
         if len(x):
             right = self._right.fit(float(x[-1]))
             left = float(x[0]) if x[0] > right / 2 else 0.0  # taken up again
             box.setXRange(left, right, padding=0.02)
             box.setYRange(0, self._top.fit(1.1 * float(np.max(y))), padding=0)
+        self._curve.set_data(x, y)
 
     def restyle(self, theme: Theme) -> None:
         """Take the theme's colours."""

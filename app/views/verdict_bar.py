@@ -101,8 +101,9 @@ class VerdictBar(QFrame):
         self._figure.setText(verdict.figure)
         self._figure.setToolTip("")
         self._headline.setText(verdict.headline)
-        self._headline.set_shorter(verdict.shorter())
+        self._headline.set_shorter(*verdict.shorter())
         self._detail.setText(verdict.detail)
+        self._detail.set_shorter(*verdict.shorter_details())
         self._detail.setVisible(bool(verdict.detail))
         self._chip.setText(verdict.chip)
         self._chip.setVisible(bool(verdict.chip))  # or its line would stay empty

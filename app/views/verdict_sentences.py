@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from app.views.labels import count, milliseconds, number
@@ -37,9 +38,15 @@ class Verdict:
     role: str
     chip: str = ""
 
-    def shorter(self) -> str:
-        """Return the headline for where it has no room in one line."""
-        return self.headline.replace(" over ", ", ").replace(", and the ", ", ")
+    def shorter(self) -> tuple[str, ...]:
+        """Return headlines for where the whole one has no room, the longest first."""
+        brief = self.headline.replace(" over ", ", ").replace(", and the ", ", ")
+        return brief, re.sub(r" \(.*?\)| against .*(?=\.)", "", brief)
+
+    def shorter_details(self) -> tuple[str, ...]:
+        """Return the detail's first sentence, its first half, and a hint of it."""
+        first = self.detail.split(". ")[0].removesuffix(".")
+        return f"{first}.", f"{first.split(';')[0]}.", "…"
 
 
 _ROLES = {

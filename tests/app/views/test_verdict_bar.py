@@ -155,7 +155,7 @@ def test_in_a_narrow_bar_the_headline_takes_the_room_of_what_matters_less(show):
     assert bar._headline.text().endswith("and the same tokens")
     assert bar._shared.isHidden()
     metrics, width = bar._headline.fontMetrics(), bar._headline.width()
-    shown = broken(bar._verdict.shorter(), metrics, width, 2)
+    shown = broken(bar._verdict.shorter()[0], metrics, width, 2)
     assert " ".join(shown) == "faster than plain (1.74 to 1.86, 3 races), same tokens"
     bar.window().resize(900, 60)
     bar.window().layout().activate()
