@@ -32,8 +32,9 @@ def help_pages() -> dict[str, str]:
 class PageBrowser(QTextBrowser):
     """Shows a page with the pictures that ship beside it, never wider than itself."""
 
-    def loadResource(self, kind: int, url: QUrl) -> object:
+    def loadResource(self, kind: int, url: QUrl | str) -> object:
         """Return a page's own picture; everything else is left to Qt."""
+        url = QUrl(url)
         if kind != QTextDocument.ResourceType.ImageResource.value:
             return super().loadResource(kind, url)
         image = QImage(str(resources.path(f"{FOLDER}/{url.fileName()}")))
