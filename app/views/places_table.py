@@ -100,6 +100,11 @@ class PlacesTable(QTableView):
         header.resizeSection(PROPOSED, proposed)
         header.resizeSection(VERDICT, max(48, room - proposed))
 
+    def least_width(self) -> int:
+        """Return what number, proposal and a verdict of one word take."""
+        verdict = QFontMetrics(text_font("small")).horizontalAdvance("accepted") + 9
+        return self.horizontalHeader().sectionSize(0) + WORDS[1] + verdict
+
     def _spare_columns(self) -> int:
         """Leave numbers out where the verdict would be cut; return what is left.
 

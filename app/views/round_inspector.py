@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -21,6 +22,7 @@ from app.views.places_table import PlacesTable
 from app.views.time_bar import TimeBar
 from core.events import RoundFinished
 
+SIDES, BETWEEN = 14, 18
 EMPTY = "Click a token, or press Enter on it, to open its round here."
 
 
@@ -55,7 +57,7 @@ class RoundInspector(QFrame):
         self._subtitle = ElidedLabel("muted")
         self.table = PlacesTable()
         self._bars_title = ElidedLabel("muted")
-        self.bars = CandidateBars()
+        self.bars, self._side = CandidateBars(), QWidget()
         self.time_bar = TimeBar()
         self._arrange()
         self.table.place_chosen.connect(self._on_place_chosen)
@@ -79,24 +81,34 @@ class RoundInspector(QFrame):
         top.addWidget(self._title)
         top.addWidget(self._subtitle, 1)
         middle = QHBoxLayout()
-        middle.setSpacing(18)
+        middle.setSpacing(BETWEEN)
         middle.addWidget(self.table, 2)
-        middle.addLayout(self._right_side(), 1)
+        middle.addWidget(self._side, 1)
+        self._fill_side()
         content = QWidget(self)
         layout = QVBoxLayout(content)
-        layout.setContentsMargins(14, 9, 14, 9)
+        layout.setContentsMargins(SIDES, 9, SIDES, 9)
         layout.setSpacing(6)
         layout.addLayout(top)
         layout.addLayout(middle, 1)
         layout.addWidget(self.time_bar)
         return content
 
-    def _right_side(self) -> QVBoxLayout:
-        side = QVBoxLayout()
+    def _fill_side(self) -> None:
+        side = QVBoxLayout(self._side)
+        side.setContentsMargins(0, 0, 0, 0)
         side.setSpacing(0)
         side.addWidget(self._bars_title)
         side.addWidget(self.bars, 1)
-        return side
+
+    def _fit(self) -> None:
+        """Leave the bars out where they would cut the table's words."""
+        room = self.width() - 2 * SIDES - BETWEEN - self.bars.minimumSizeHint().width()
+        self._side.setVisible(room >= self.table.least_width())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
 
     def show_round(self, event: RoundFinished, place: int = 0) -> None:
         """Open a round at one of its places."""
@@ -127,4 +139,5 @@ class RoundInspector(QFrame):
 
     @Slot(object)
     def _on_theme_changed(self, _: Theme) -> None:
+        self._fit()
         self.update()

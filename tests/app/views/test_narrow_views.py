@@ -138,6 +138,22 @@ def test_a_narrow_table_of_proposals_keeps_the_verdict(show):
     assert not any(map(header.isSectionHidden, range(len(HEADINGS))))
 
 
+def test_the_bars_of_candidates_give_way_to_the_table_in_the_largest_type(larger, show):
+    inspector = show(RoundInspector(), 450, 200)
+    inspector.show_round(REFUSED, 3)
+    QApplication.processEvents()
+    assert not inspector.bars.isVisible()
+    resize(inspector, 900)
+    assert inspector.bars.isVisible()
+
+
+def test_in_the_smallest_window_a_round_has_table_and_bars(show):
+    inspector = show(RoundInspector(), 360, 200)
+    inspector.show_round(REFUSED, 3)
+    QApplication.processEvents()
+    assert inspector.bars.isVisible()
+
+
 def test_in_the_largest_type_the_verdict_is_still_whole(larger, show):
     bar = show(VerdictBar(), 450, 100)
     bar.on_event(race_finished(JudgedSpeed.HELPS, identical=True))
