@@ -59,7 +59,6 @@ class HelpWindow(QDialog):
         self.browser = PageBrowser()
         self.browser.setOpenExternalLinks(True)
         self.browser.setAccessibleName("Help page")
-        self.pages.setSpacing(2)
         self.pages.setWordWrap(True)
         self.pages.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         for name, title in help_pages().items():
