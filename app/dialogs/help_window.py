@@ -18,7 +18,7 @@ import resources
 from app.theme import Theme, notifier
 
 FOLDER = "help"
-WIDE = (250, 640)
+WIDE, WIDEST_LIST = 640, 400
 FIRST = (f"{FOLDER}/reading-the-numbers.md", f"{FOLDER}/your-own-pair.md")
 
 
@@ -67,11 +67,17 @@ class HelpWindow(QDialog):
         both = QSplitter()
         both.addWidget(self.pages)
         both.addWidget(self.browser)
-        both.setSizes(list(WIDE))
+        both.setSizes([self._list_width(), WIDE])
         QVBoxLayout(self).addWidget(both)
         self.pages.currentItemChanged.connect(self._on_page_chosen)
         notifier().changed.connect(self._on_theme_changed)
         self.pages.setCurrentRow(0)
+
+    def _list_width(self) -> int:
+        """Return a width in which most titles stand in one line."""
+        metrics = self.pages.fontMetrics()
+        titles = (self.pages.item(row).text() for row in range(self.pages.count()))
+        return min(WIDEST_LIST, max(map(metrics.horizontalAdvance, titles)) + 40)
 
     def show_page(self, name: str) -> None:
         """Open the page of a file, for example ``help/verdict.md``."""

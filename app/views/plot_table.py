@@ -37,15 +37,15 @@ class PlotTable(QDialog):
             for j, value in enumerate(row):
                 self.table.setItem(i, j, _item(value))
         header = self.table.horizontalHeader()
-        widths = [header.sectionSizeHint(column) for column in range(len(headings))]
-        header.setMinimumSectionSize(max(widths))  # no heading is cut
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setStretchLastSection(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
         layout = QVBoxLayout(self)
         layout.addWidget(self.table)
         layout.addWidget(buttons)
-        self.resize(max(460, max(widths) * len(headings) + 60), 420)
+        most = self.screen().availableSize().width() - 40
+        self.resize(min(most, max(460, header.length() + 60)), 420)
 
 
 def _item(value: object) -> QTableWidgetItem:
