@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib.resources import as_file, files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -36,8 +37,13 @@ def text(name: str) -> str:
 def names(folder: str = "") -> tuple[str, ...]:
     """Return the names of all resources, or of those in ``folder``, sorted."""
     start = f"{folder}/" if folder else ""
-    found = _walk(files(__name__), "")
-    return tuple(sorted(name for name in found if name.startswith(start)))
+    return tuple(name for name in _shipped() if name.startswith(start))
+
+
+@cache
+def _shipped() -> tuple[str, ...]:
+    """Return all names, sorted: looked for once, since they stay while we run."""
+    return tuple(sorted(_walk(files(__name__), "")))
 
 
 def _find(name: str) -> Traversable:

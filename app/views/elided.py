@@ -18,6 +18,7 @@ class ElidedLabel(QLabel):
         super().__init__(parent)
         self._shorter: tuple[str, ...] = ()
         self._lines = 1
+        self._known: tuple[object, list[str]] = None, []
         self.setProperty("role", role)
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
@@ -59,6 +60,14 @@ class ElidedLabel(QLabel):
         texts = (self.text(), *self._shorter)
         return next((t for t in texts if " ".join(self._broken(t)) == t), texts[-1])
 
+    def _shown_lines(self) -> list[str]:
+        """Return the lines to paint; what is painted again need not be measured."""
+        size, font = self.contentsRect().size(), self.font().key()
+        given = self.text(), self._shorter, self._lines, size, font
+        if self._known[0] != given:
+            self._known = given, self._broken(self.shown())
+        return self._known[1]
+
     def _broken(self, text: str) -> list[str]:
         room = self.contentsRect().width()
         return broken(text, self.fontMetrics(), room, self._lines)
@@ -68,7 +77,7 @@ class ElidedLabel(QLabel):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         room = self.contentsRect()
-        shown = self._broken(self.shown())
+        shown = self._shown_lines()
         whole = " ".join(shown) == self.text()
         self.setToolTip("" if whole else self.text())
         painter = QPainter(self)

@@ -23,7 +23,7 @@ class RunAdvice:
         """Forget everything."""
         self._counted = RunStatistics(Lane.SPECULATIVE)
         self._costs: StepCosts | None = None
-        self._settings = DecodingConfig()
+        self._last = self._settings = DecodingConfig()
         self._warming_up = False
 
     def on_event(self, event: Event) -> None:
@@ -33,9 +33,13 @@ class RunAdvice:
         if isinstance(event, RunStarted):
             self._costs, self._warming_up = event.costs, event.warm_up
         elif isinstance(event, RoundFinished) and not self._warming_up:
-            # Repeats differ in their seed, which is no other setting.
-            self._settings = replace(event.settings, seed=0)
+            self._take_over(event.settings)
             self._counted.on_event(replace(event, settings=self._settings))
+
+    def _take_over(self, settings: DecodingConfig) -> None:
+        """Keep the settings; the seed, which repeats change, is no other setting."""
+        if settings is not self._last:
+            self._last, self._settings = settings, replace(settings, seed=0)
 
     def sentence(self) -> str:
         """Return one sentence on what to do; empty while too little is known."""
