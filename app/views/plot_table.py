@@ -38,6 +38,8 @@ class PlotTable(QDialog):
                 self.table.setItem(i, j, _item(value))
         header = self.table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        self.table.resizeColumnsToContents()
+        wide = header.length()
         header.setStretchLastSection(True)
         buttons = QDialogButtonBox(QDialogButtonBox.StandardButton.Close)
         buttons.rejected.connect(self.reject)
@@ -45,7 +47,7 @@ class PlotTable(QDialog):
         layout.addWidget(self.table)
         layout.addWidget(buttons)
         most = self.screen().availableSize().width() - 40
-        self.resize(min(most, max(460, header.length() + 60)), 420)
+        self.resize(min(most, max(460, wide + 60)), 420)
 
 
 def _item(value: object) -> QTableWidgetItem:
