@@ -47,6 +47,7 @@ class Sequence:
         auto: chooses K where the settings leave it to the costs; None keeps to the
             configured one.
         rows: memory of a round's distributions, which the next one writes over.
+        residuals: memory of its residuals.
     """
 
     ids: list[int]
@@ -58,6 +59,7 @@ class Sequence:
     target_name: str = "The target"
     auto: AutoLookahead | None = None
     rows: RowMemory = field(default_factory=RowMemory, repr=False)
+    residuals: RowMemory = field(default_factory=RowMemory, repr=False)
 
     @property
     def prefix(self) -> Prefix:
@@ -97,6 +99,7 @@ class Judgement:
             shared noise).
         last: the token after the survivors, where it was drawn with the rule.
         residuals: by place, those that were asked for.
+        memory: that residuals are written into.
     """
 
     draft: Tensor | LazyRows
@@ -107,13 +110,15 @@ class Judgement:
     choices: tuple[Choice, ...]
     last: Choice | None = None
     residuals: dict[int, Tensor] = field(default_factory=dict, repr=False)
+    memory: RowMemory = field(default_factory=RowMemory, repr=False)
 
     def residual(self, place: int) -> Tensor:
         """Return norm((target - draft)+) of one place: [V]; drawn from, then shown."""
         if place not in self.residuals:
-            self.residuals[place] = acceptance.residual_distribution(
-                self.draft[place], self.target[place]
-            )
+            draft, target = self.draft[place], self.target[place]
+            memory = self.memory.row(place, target)
+            residual = acceptance.residual_distribution(draft, target, memory)
+            self.residuals[place] = residual
         return self.residuals[place]
 
 
@@ -179,7 +184,9 @@ def judge(
     survivors, uniforms = draws.survivors(
         position, chances(draft, proposal.ids), chances(target, proposal.ids)
     )
-    return Judgement(draft, scores, target, survivors, uniforms, ())
+    return Judgement(
+        draft, scores, target, survivors, uniforms, (), memory=sequence.residuals
+    )
 
 
 def _penalised(

@@ -56,7 +56,7 @@ class DraftModel:
             self._kept = KeptIds(head_ids, self._vocabulary, model.facts.device)
         self._laws = KeptRows(self._vocabulary, 0.0, self._kept)
         self._scores = KeptRows(self._vocabulary, -torch.inf, self._kept)
-        self._law_memory, self._score_memory = RowMemory(), RowMemory()
+        self._memory = RowMemory()
         self._width = self._kept.count if self._kept else self._vocabulary
         self._runner = model.new_runner(min(capacity, model.facts.context_length))
 
@@ -112,17 +112,16 @@ class DraftModel:
         for place in range(lookahead):
             if place:
                 logits = self._step(ids[-1:])
-            row = self._keep(self._penalised(logits, ids, prefix, settings))
-            position = prefix.position + place
-            ids.append(self._next(place, row, position, settings, draws))
-        laws = self._laws if settings.temperature > 0 else None  # None: certain
-        return Proposal(tuple(ids[start:]), laws, self._scores)
-
-    def _keep(self, row: Tensor) -> Tensor:
-        """Return a copy of a place's scores: the runner writes over its logits."""
-        copy = self._score_memory.row(len(self._scores), row).copy_(row)
-        self._scores.append(copy)
-        return copy
+            row = self._penalised(logits, ids, prefix, settings)
+            if settings.temperature == 0:
+                ids.append(self._best(place, row))
+            else:
+                position = prefix.position + place
+                ids.append(self._drawn(place, row, position, settings, draws))
+        proposed = tuple(ids[start:])
+        if settings.temperature == 0:
+            return Proposal(proposed, None, self._scores)
+        return Proposal(proposed, self._laws)
 
     def _penalised(
         self, logits: Tensor, ids: list[int], prefix: Prefix, settings: DecodingConfig
@@ -132,7 +131,13 @@ class DraftModel:
         wide = self._kept.spread(logits, -torch.inf)  # penalties go by token id
         return self._kept.pick(penalise(wide, ids, prefix.prompt_length, settings))
 
-    def _next(
+    def _best(self, place: int, row: Tensor) -> int:
+        """Return the best token of one place's scores [V] or [kept], which are kept."""
+        # As a copy, since the runner writes over its logits.
+        self._scores.append(self._memory.row(place, row).copy_(row))
+        return self._id_of(best_two(row, self.facts.name)[0])
+
+    def _drawn(
         self,
         place: int,
         row: Tensor,
@@ -140,10 +145,8 @@ class DraftModel:
         settings: DecodingConfig,
         draws: Draws,
     ) -> int:
-        """Return the token of one place, from its scores: [V] or [kept]."""
-        if settings.temperature == 0:
-            return self._id_of(best_two(row, self.facts.name)[0])
-        memory = self._law_memory.row(place, row)
+        """Return the token of one place, drawn by its scores: [V] or [kept]."""
+        memory = self._memory.row(place, row)
         law = warp_numbers(row, settings, self.facts.name, memory)
         self._laws.append(law)
         if settings.coupling is Coupling.SHARED_NOISE:  # it goes by token id

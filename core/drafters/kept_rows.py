@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from core.drafters.kept_ids import KeptIds
+from core.sampling.block_rows import number
 
 
 class KeptRows:
@@ -77,7 +78,7 @@ class KeptRows:
     def _number(self, row: Tensor, token_id: int) -> float:
         place = self._kept.place(token_id) if self._kept else token_id
         known = place is not None and place < len(row)
-        return float(row[place]) if known else self._rest
+        return number(row, place) if known else self._rest
 
     def like(self, other: Tensor) -> KeptRows | Tensor:
         """Return the rows on the device, of the dtype and the width of ``other``."""

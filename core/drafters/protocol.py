@@ -78,7 +78,8 @@ class Proposal:
         distributions: [K, V] probabilities on the drafter's device; None when the
             tokens are certain (a deterministic drafter), which the rule treats as all
             mass on the proposed token.
-        scores: [K, V] logits behind the distributions, for those who look on.
+        scores: [K, V] logits behind certain tokens, for those who look on; None where
+            a drafter has none, or where the distributions say as much.
     """
 
     ids: tuple[int, ...] = ()

@@ -45,12 +45,15 @@ def acceptance_probability(draft: float, target: float) -> float:
     return target / draft
 
 
-def residual_distribution(draft: Tensor, target: Tensor) -> Tensor:
+def residual_distribution(
+    draft: Tensor, target: Tensor, memory: Tensor | None = None
+) -> Tensor:
     """Return the distribution to draw from after a refusal: norm((target - draft)+).
 
     Args:
         draft: [..., V] probabilities that the refused token was drawn from.
         target: [..., V] probabilities of the target at that place.
+        memory: like ``target``, which may be used for the result.
 
     Returns:
         [..., V] probabilities; ``target`` itself where the two agree, so never NaN.
@@ -64,7 +67,7 @@ def residual_distribution(draft: Tensor, target: Tensor) -> Tensor:
             "cut both to the tokenizer's vocabulary first."
         )
     if kernels.serve(draft, target) and target.dim() == 1:
-        weights = torch.empty(target.shape)  # [V]
+        weights = torch.empty(target.shape) if memory is None else memory  # [V]
         kernels.rows.residual(draft.numpy(), target.numpy(), weights.numpy())
         return weights
     positive = (target - draft).clamp(min=0)  # [..., V]

@@ -60,7 +60,8 @@ def ratio_without_draft() -> Iterator[None]:
 
 
 def _residual(wrong: Callable[[Tensor, Tensor], Tensor]) -> Any:
-    return replaced(acceptance, "residual_distribution", wrong)
+    changed = lambda draft, target, memory=None: wrong(draft, target)  # noqa: E731
+    return replaced(acceptance, "residual_distribution", changed)
 
 
 def _normalised(weights: Tensor, fallback: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from core.decoding import speculative
+from core.drafters import draft_model
 from core.drafters.draft_model import DraftModel
 from core.lab.mutants.mutant import mutant, needing_draft, replaced
 from core.sampling import distributions
@@ -20,16 +21,18 @@ from core.sampling.streams import Purpose
 @needing_draft
 def ratio_from_unwarped_draft() -> Iterator[None]:
     """The ratio takes the draft before temperature and top-k."""
-    right = speculative.draft_distributions
+    right = DraftModel.propose
 
-    def wrong(proposal, scores):
-        if proposal.scores is None:
-            return right(proposal, scores)
-        rows = torch.stack([row.softmax(-1) for row in proposal.scores])
-        rows = rows.to(scores.dtype)
-        return distributions.fit_width(rows, scores.shape[-1])
+    def unwarped(row, *others):
+        return row.softmax(-1)
 
-    with replaced(speculative, "draft_distributions", wrong):
+    def wrong(self, prefix, lookahead, settings, chance):
+        drawn_from = lambda row: distributions.warp(row.log(), settings)  # noqa: E731
+        with replaced(draft_model, "warp_numbers", unwarped):
+            other = _OtherWeights(chance, drawn_from)
+            return right(self, prefix, lookahead, settings, other)
+
+    with replaced(DraftModel, "propose", wrong):
         yield
 
 

@@ -35,7 +35,17 @@ def test_each_proposal_comes_with_the_distribution_it_was_drawn_from():
         prefix = (0, 1, 2, *proposal.ids[:place])
         expected = MODEL.row(prefix).softmax(-1)
         assert torch.allclose(proposal.distributions[place], expected)
-        assert torch.equal(proposal.scores[place], MODEL.row(prefix))
+
+
+def test_a_proposal_without_chance_is_certain_and_comes_with_its_scores():
+    drafter = DraftModel(MODEL, 50)
+    greedy = DecodingConfig(temperature=0)
+    proposal = drafter.propose(Prefix([0, 1, 2], 3), 4, greedy, KeyedDraws(3))
+    assert proposal.distributions is None
+    for place, token_id in enumerate(proposal.ids):
+        row = MODEL.row((0, 1, 2, *proposal.ids[:place]))
+        assert torch.equal(proposal.scores[place], row)
+        assert token_id == int(row.argmax())
 
 
 def test_each_place_uses_the_draft_stream_at_its_own_position():
@@ -55,7 +65,8 @@ def test_it_catches_up_with_what_it_missed():
         drafter = DraftModel(MODEL, 99)
         assert drafter._runner.length == 0
         proposal = drafter.propose(Prefix(ids, 1), 2, SETTINGS, KeyedDraws(0))
-        assert torch.equal(proposal.scores[0], MODEL.row(tuple(ids)))
+        expected = MODEL.row(tuple(ids)).softmax(-1)
+        assert torch.allclose(proposal.distributions[0], expected)
 
 
 def test_it_forgets_what_was_not_committed():

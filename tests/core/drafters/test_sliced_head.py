@@ -76,12 +76,15 @@ def test_a_proposal_has_zeros_where_nothing_was_kept():
     settings = DecodingConfig(temperature=1.0)
     proposal = drafter.propose(Prefix([0, 1], 1), 3, settings, KeyedDraws(1))
     laws = torch.stack(list(proposal.distributions))
-    scores = torch.stack(list(proposal.scores))
-    assert laws.shape == scores.shape == (3, 6)
+    assert laws.shape == (3, 6)
     assert set(proposal.ids) <= {0, 2, 5}
     expected = model.row((0, 1))[:3].softmax(-1)
     assert torch.allclose(laws[0, [0, 2, 5]], expected)
     assert laws[:, [1, 3, 4]].eq(0).all()
+    drafter.truncate(1)
+    greedy = drafter.propose(Prefix([0, 1], 1), 3, DecodingConfig(), KeyedDraws(1))
+    scores = torch.stack(list(greedy.scores))
+    assert torch.equal(scores[0, [0, 2, 5]], model.row((0, 1))[:3])
     assert scores[:, [1, 3, 4]].eq(-torch.inf).all()
 
 
