@@ -77,8 +77,9 @@ class KeptRows:
 
     def _number(self, row: Tensor, token_id: int) -> float:
         place = self._kept.place(token_id) if self._kept else token_id
-        known = place is not None and place < len(row)
-        return number(row, place) if known else self._rest
+        if place is None or place >= len(row):
+            return self._rest
+        return number(row, place)
 
     def like(self, other: Tensor) -> KeptRows | Tensor:
         """Return the rows on the device, of the dtype and the width of ``other``."""
