@@ -37,7 +37,7 @@ def ask_where(parent: QWidget, title: str, offered: str, kinds: str) -> Path | N
 
 def with_ending(path: Path, kind: str, offered: str, kinds: str) -> Path:
     """Return ``path`` with an ending; one that was typed counts before the kind's."""
-    endings = _endings(kind)
+    endings = _endings(kind) or _endings(kinds)  # some dialogs name no kind
     if not endings:
         return path
     if path.name == offered:  # nobody typed it

@@ -41,7 +41,8 @@ class LoadedPair:
         target: the loaded target.
         draft: the loaded draft; None for a drafter without weights, or for none.
         fit_notes: sentences worth knowing about how the two fit.
-        libraries_bytes: of memory that the process held before it loaded any pair.
+        libraries_bytes: of memory that the process held before it loaded this pair or
+            the one before it.
         costs: of its steps; None when decoding is plain.
     """
 

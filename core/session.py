@@ -1,4 +1,4 @@
-"""The one door through which the window and the command line reach the core.
+"""The door through which the window and the command line reach the core.
 
 Importing this module does not import torch; the first load does, in whichever thread
 pulls it. All methods that work are generators of events: whoever pulls them does the

@@ -105,6 +105,9 @@ def _lines(facts: dict[str, Any]) -> list[str]:
     if draft:
         steps = ", ".join(f"{n}: {ms:.1f}" for n, ms in draft.items())
         lines.append(f"step of the draft in ms by rows: {steps}")
+    if in_round := facts["step_ms"]["draft_in_round"]:
+        steps = ", ".join(f"{ms:.1f}" for ms in in_round)
+        lines.append(f"the draft's steps of a round, one by one: {steps}")
     lines.append(f"round overhead {facts['round_overhead']:.1%} of its passes")
     if memory := facts["memory"]:
         lines.append(memory_line(memory))
@@ -116,9 +119,10 @@ def _lines(facts: dict[str, Any]) -> list[str]:
         lines.append(f"{name:<26}{rate:7.1f} tokens/s ({low:.1f} to {high:.1f})")
     return [
         *lines,
-        f"speed-up predicted {output.number(facts['predicted_speedup'])}, measured "
-        f"{output.number(facts['measured_speedup'])} (MEASURED, medians over "
-        f"{facts['repeats']} repeats)",
+        f"speed-up PREDICTED {output.number(facts['predicted_speedup'])} from "
+        f"{facts['prompts']['others']} other prompts, MEASURED "
+        f"{output.number(facts['measured_speedup'])}, the mean over "
+        f"{facts['prompts']['ours']} prompts (median of {facts['repeats']} repeats)",
         f"all contenders emitted the same tokens on {facts['same_tokens']:.0%} of the "
         "prompts",
     ]

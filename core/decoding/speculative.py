@@ -47,7 +47,7 @@ class Sequence:
         auto: chooses K where the settings leave it to the costs; None keeps to the
             configured one.
         rows: memory of a round's distributions, which the next one writes over.
-        residuals: memory of its residuals.
+        residual_rows: memory of its residuals.
     """
 
     ids: list[int]
@@ -59,7 +59,7 @@ class Sequence:
     target_name: str = "The target"
     auto: AutoLookahead | None = None
     rows: RowMemory = field(default_factory=RowMemory, repr=False)
-    residuals: RowMemory = field(default_factory=RowMemory, repr=False)
+    residual_rows: RowMemory = field(default_factory=RowMemory, repr=False)
 
     @property
     def prefix(self) -> Prefix:
@@ -185,7 +185,7 @@ def judge(
         position, chances(draft, proposal.ids), chances(target, proposal.ids)
     )
     return Judgement(
-        draft, scores, target, survivors, uniforms, (), memory=sequence.residuals
+        draft, scores, target, survivors, uniforms, (), memory=sequence.residual_rows
     )
 
 

@@ -1,8 +1,9 @@
 """Step costs, round overhead, and our runtime beside transformers' on the same pair.
 
-Everything is measured in one process: the contenders take turns on every prompt, the
-first repeat is not counted, medians and spreads are over the others. The prediction is
-made from the step costs and from rounds on other prompts than those that are timed.
+Everything is measured in one process: the contenders take turns on the first prompt of
+each kind, ours also on the rest; the first repeat is not counted. Rates are medians,
+speed-ups means over prompts. The prediction is made from the step costs and from rounds
+on other prompts than those that are timed.
 """
 
 from __future__ import annotations
@@ -54,11 +55,13 @@ class BenchResult:
         draft_in_round_ms: the draft's steps as they come in a round, the first one
             after a pass of the target, which leaves nothing in the caches.
         round_overhead: rounds over the passes in them, minus 1.
-        rates: tokens per second by contender.
+        rates: tokens per second by contender, on the prompts that all of them decode.
         predicted_speedup: mean over other prompts, from step costs; None if nothing
             ran.
         measured_speedup: speculative over plain, ours: mean over all timed prompts,
             median over repeats.
+        prompts: how many ``all`` contenders decode, how many ``ours`` do, and how many
+            ``others`` the prediction is made from.
         same_tokens: share of the prompts on which all contenders agree token by token.
         settings: of all decodings.
         repeats: counted repeats.
@@ -78,6 +81,7 @@ class BenchResult:
     rates: dict[str, Rate]
     predicted_speedup: float | None
     measured_speedup: float | None
+    prompts: dict[str, int]
     same_tokens: float
     settings: DecodingConfig
     repeats: int
@@ -129,12 +133,13 @@ class Bench:
         long_context, long_ms = self._long_steps()
         draft, in_round = self._draft_steps()
         timings: dict[str, list[list[Timing]]] = {name: [] for name in self.contenders}
+        rounds = self.repeats + 2  # the first one warms up, the last is of the others
         for done, repeat in enumerate(range(self.repeats + 1)):
             if stop():
                 return
-            yield LoadProgress("Decoding", done / (self.repeats + 2))
+            yield LoadProgress("Decoding", done / rounds)
             self._repeat(repeat, timings)
-        yield LoadProgress("Decoding other prompts", 1.0)
+        yield LoadProgress("Decoding other prompts", (rounds - 1) / rounds)
         other = {way: self._decode_others(f"ours {way}") for way in OURS}
         if stop():
             return
@@ -154,6 +159,11 @@ class Bench:
                 other["speculative"], other["plain"], RoundSteps(costs, in_round)
             ),
             measured_speedup=speedup(plain, fast),
+            prompts={
+                "all": len(self.timed),
+                "ours": len(self.timed) + len(self.ours_only),
+                "others": len(self.others),
+            },
             same_tokens=agreement(list(timings.values())),
             settings=self.settings,
             repeats=self.repeats,
@@ -177,11 +187,12 @@ class Bench:
 
     def _draft_steps(self) -> tuple[dict[int, float], tuple[float, ...]]:
         """Time the draft's steps alone, and as they come in a round."""
-        lookahead = self.settings.lookahead
-        if self.draft is None or lookahead == 0:
+        lookahead, stop = self.settings.lookahead, self.should_stop
+        if self.draft is None:
             return {}, ()
-        stop = self.should_stop
         alone = step_costs(self.draft, ROWS[:2], should_stop=stop)
+        if lookahead == 0:
+            return alone, ()
         return alone, round_steps(self.target, self.draft, lookahead, stop)
 
     def _play_briefly(self) -> int:
@@ -248,6 +259,7 @@ def as_json(result: BenchResult) -> dict[str, Any]:
         "spread": {name: [r.low, r.high] for name, r in result.rates.items()},
         "predicted_speedup": result.predicted_speedup,
         "measured_speedup": result.measured_speedup,
+        "prompts": result.prompts,
         "same_tokens": result.same_tokens,
         "repeats": result.repeats,
         "settings": encode(result.settings),

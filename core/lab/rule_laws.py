@@ -148,7 +148,6 @@ def laws_of(tree: Tree, length: int, lookahead: int) -> tuple[RuleLaw, ...]:
     return tuple(found)
 
 
-@torch.inference_mode()
 def laws(
     plan: LanePlan, draft: Model | None, should_stop: Callable[[], bool]
 ) -> Iterator[LawsStarted | LawsSummed]:
@@ -161,6 +160,7 @@ def laws(
     yield summed
 
 
+@torch.inference_mode()
 def sum_laws(
     plan: LanePlan,
     draft: Model | None,

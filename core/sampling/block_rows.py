@@ -1,8 +1,8 @@
 """The distributions of a block of places, each made when it is first asked for.
 
 A round looks at no place behind its first refusal, so on a CPU the rows behind it are
-never made. On an accelerator all are made at once: there, launches cost more than
-numbers.
+never made. On an accelerator all distributions are made at once: there, launches cost
+more than numbers.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from core.config import DecodingConfig
+from core.sampling import kernels
 from core.sampling.distributions import best_two, one_hot, warp_numbers
 from core.sampling.draws import Choice
 from core.sampling.row_memory import RowMemory
@@ -183,7 +184,7 @@ class _Chances(Sequence[float]):
 
 def number(row: Tensor, place: int) -> float:
     """Return one number of a row; on a CPU the short way, past torch's indexing."""
-    if row.device.type == "cpu":
+    if kernels.serve(row):
         return float(row.numpy()[place])
     return float(row[place])
 

@@ -201,8 +201,9 @@ def best_two(scores: Tensor, model: str) -> tuple[int, float]:
             require_numbers(scores, model)
         return token_id, best - second
     require_numbers(scores, model)
-    two = scores.topk(min(2, scores.shape[-1])).values.tolist()
-    return int(best_token(scores)), two[0] - two[1] if len(two) > 1 else math.inf
+    two = scores.topk(min(2, scores.shape[-1])).values.double()
+    best, *others = torch.cat([best_token(scores)[None].double(), two]).tolist()
+    return int(best), others[0] - others[1] if len(others) > 1 else math.inf
 
 
 def _soften(row: np.ndarray, temperature: float, out: np.ndarray) -> bool:

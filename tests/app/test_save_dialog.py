@@ -59,6 +59,7 @@ def sentences(window) -> list[str]:
         ("mine.svg", "Picture (*.png)", PLOT_KINDS, "mine.svg"),
         ("mine.PNG", "Numbers (*.csv)", PLOT_KINDS, "mine.PNG"),
         ("mine.png", "", PLOT_KINDS, "mine.png"),
+        ("mine", "", PLOT_KINDS, "mine.png"),  # a dialog that names no kind
         ("mine", TRACES, TRACES, "mine.jsonl"),
         ("page.htm", REPORTS, REPORTS, "page.htm"),
     ],

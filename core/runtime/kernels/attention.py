@@ -98,9 +98,8 @@ def _score(queries, keys, values, chunk, count, scores):
     """
     rows, width = queries.shape
     blocks = (count + BLOCK - 1) // BLOCK
-    key = keys.ctypes.data + chunk * CHUNK * width * 4
     x, y = queries.ctypes.data, scores.ctypes.data
-    value = chunk_of(values, chunk)
+    key, value = chunk_of(keys, chunk), chunk_of(values, chunk)
     end = value + count * width * 4
     _combine(
         x, width, key, BLOCK, width * BLOCK, blocks, width, y, CHUNK, rows, value, end
@@ -108,9 +107,9 @@ def _score(queries, keys, values, chunk, count, scores):
 
 
 @part
-def chunk_of(values, chunk):
-    """Return the address of a chunk's values [positions, width], or of its keys."""
-    return values.ctypes.data + chunk * CHUNK * values.shape[1] * 4
+def chunk_of(cache, chunk):
+    """Return a chunk's address in keys [blocks, width, 16] or values [_, width]."""
+    return cache.ctypes.data + chunk * CHUNK * cache.shape[1] * 4
 
 
 @part

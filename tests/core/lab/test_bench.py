@@ -94,6 +94,22 @@ def test_timed_model_changes_nothing_and_adds_up_its_steps():
 
 @pytest.fixture
 def result(monkeypatch):
+    return bench_of(monkeypatch, None, DecodingConfig())
+
+
+@pytest.mark.parametrize("lookahead", [0, 3])
+def test_a_drafts_own_steps_are_told_whatever_k_is(monkeypatch, lookahead):
+    settings = DecodingConfig(lookahead=lookahead)
+    found = as_json(bench_of(monkeypatch, model("draft"), settings))["step_ms"]
+    assert {"1", "2"} <= set(found["draft"])
+    assert len(found["draft_in_round"]) == lookahead
+
+
+def test_a_bench_says_how_many_prompts_its_figures_are_of(result):
+    assert as_json(result)["prompts"] == {"all": 2, "ours": 3, "others": 2}
+
+
+def bench_of(monkeypatch, draft, settings):
     monkeypatch.setattr("core.lab.bench.read_bandwidth", lambda device: 2e10)
     ways = {
         "ours plain": lambda ids, settings: timing(8, (0,) * 8),
@@ -103,7 +119,9 @@ def result(monkeypatch):
     }
     prompts = [(1, 2), (3, 4)]
     machine = describe_machine("cpu")
-    bench = Bench(model(), None, ways, prompts, prompts, DecodingConfig(), 2, machine)
+    bench = Bench(
+        model(), draft, ways, prompts, prompts, settings, 2, machine, ours_only=[(5,)]
+    )
     *progress, found = bench.events()
     assert progress
     assert isinstance(found, BenchResult)
