@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-CANCELLED = 130
+BAD_INPUT, CANCELLED = 2, 130
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -27,8 +27,13 @@ def _main(argv: Sequence[str] | None) -> int:
 
         return cli.main(arguments)
     from app import options
+    from core.errors import ConfigurationError
 
-    chosen = options.parse(arguments)
+    try:
+        chosen = options.parse(arguments)
+    except ConfigurationError as error:
+        sys.stderr.write(f"draftrace: {error.sentence}\n")
+        return BAD_INPUT
     from app import application  # Qt from here on
 
     return application.main(chosen)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from app.themes import THEMES
+from core.cli import COMMANDS
+from core.config import DecodingConfig
 
 
 def parser() -> argparse.ArgumentParser:
@@ -14,6 +17,7 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="draftrace",
         description="Open the window; 'draftrace run --help' and so on need none.",
+        epilog=f"Commands: {', '.join(COMMANDS)}.",
     )
     add = made.add_argument
     add("--autorun", choices=("run", "race"), help="begin at once")
@@ -32,8 +36,24 @@ def parser() -> argparse.ArgumentParser:
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
-    """Return the options; leaves with code 2 where they cannot be read."""
-    return parser().parse_args(argv)
+    """Return the options; leaves with code 2 where they cannot be read.
+
+    Raises:
+        ConfigurationError: for a setting out of its range.
+    """
+    chosen = parser().parse_args(argv)
+    DecodingConfig(**decoding_settings(chosen))
+    return chosen
+
+
+def decoding_settings(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the settings of decoding that were given, by their names."""
+    wanted = {
+        "lookahead": options.k,
+        "temperature": options.temperature,
+        "max_new_tokens": options.max_new_tokens,
+    }
+    return {name: value for name, value in wanted.items() if value is not None}
 
 
 def _size(text: str) -> tuple[int, int]:

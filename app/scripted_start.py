@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Slot
 from PySide6.QtWidgets import QApplication
 
+from app.options import decoding_settings
 from app.settings import AppSettings
 from core.config import DrafterKind, ModelConfig, PairConfig
 
@@ -42,13 +43,7 @@ def with_options(
 
 
 def _decoding(values: AppSettings, options: argparse.Namespace) -> object:
-    wanted = {
-        "lookahead": options.k,
-        "temperature": options.temperature,
-        "max_new_tokens": options.max_new_tokens,
-    }
-    given = {name: value for name, value in wanted.items() if value is not None}
-    return dataclasses.replace(values.decoding, **given)
+    return dataclasses.replace(values.decoding, **decoding_settings(options))
 
 
 def _pair(before: PairConfig, options: argparse.Namespace) -> PairConfig:

@@ -151,11 +151,16 @@ def _check(name: str, value: Any, info: FieldInfo) -> None:
         )
     if not info.minimum <= value <= info.maximum:  # NaN fails here too
         raise ConfigurationError(
-            f"{info.label} is {value:g}; choose a value from {info.minimum:g} to "
-            f"{info.maximum:g}.",
+            f"{info.label} is {_plain(value)}; choose a value from "
+            f"{_plain(info.minimum)} to {_plain(info.maximum)}.",
             setting=name,
             value=value,
         )
+
+
+def _plain(value: float) -> str:
+    """Return a whole number digit by digit, another one shortly: both can be typed."""
+    return str(int(value)) if abs(value) < 1e21 and value % 1 == 0 else f"{value:g}"
 
 
 def _check_whole(name: str, value: Any, info: FieldInfo) -> None:

@@ -12,7 +12,9 @@ from core.trace import read_trace
 def parser(name: str) -> argparse.ArgumentParser:
     """Return the command's options."""
     made = argparse.ArgumentParser(prog=f"draftrace {name}", description=__doc__)
-    made.add_argument("trace", type=Path, help="what run or race --trace wrote")
+    made.add_argument(
+        "recording", metavar="trace", type=Path, help="what run or race --trace wrote"
+    )
     made.add_argument(
         "--out", metavar="FILE", type=Path, help="the page; beside the trace by default"
     )
@@ -27,8 +29,8 @@ def main(options: argparse.Namespace) -> int:
     from core.lab.chrome_trace import write_chrome_trace
     from core.lab.report import write_report
 
-    trace = read_trace(options.trace)
-    path = options.out or options.trace.with_suffix(".html")
+    trace = read_trace(options.recording)
+    path = options.out or options.recording.with_suffix(".html")
     write_report(path, trace.header, trace.events)
     print(path)
     if options.chrome is not None:

@@ -8,6 +8,9 @@ import sys
 
 import pytest
 
+from app.__main__ import main
+from core.cli import COMMANDS
+
 pytestmark = pytest.mark.window
 
 FIRST_SHOW = """
@@ -74,6 +77,21 @@ def test_an_unknown_option_is_named_and_leaves_with_code_2():
     done = python("-m", "app", "--colour", "blue")
     assert done.returncode == 2
     assert "--colour" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--k", "17"), ("--temperature", "-1"), ("--max-new-tokens", "9999999")]
+)
+def test_a_setting_out_of_its_range_is_a_sentence_before_the_window(wrong, capsys):
+    assert main([*wrong, "--quit"]) == 2
+    sentence = capsys.readouterr().err
+    assert sentence.startswith("draftrace: ")
+    assert f"is {wrong[1]}; choose a value from" in sentence
+
+
+def test_the_windows_help_names_the_commands():
+    done = python("-m", "app", "--help")
+    assert all(command in done.stdout for command in COMMANDS)
 
 
 def test_a_picture_can_be_scripted(tmp_path):

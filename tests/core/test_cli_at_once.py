@@ -95,3 +95,10 @@ def test_a_prompt_that_is_not_clear_is_refused_with_the_cure(
     (sentence,) = capsys.readouterr().err.strip().splitlines()
     assert named in sentence
     assert sentence.endswith(".")
+
+
+def test_a_trace_that_is_only_read_need_not_be_writable(tmp_path, capsys):
+    folder = tmp_path / "folder.jsonl"
+    folder.mkdir()  # nobody can write it, whoever they are
+    assert cli.main(["report", str(folder), "--out", str(tmp_path / "page.html")]) == 2
+    assert "cannot write" not in capsys.readouterr().err
