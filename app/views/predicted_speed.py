@@ -19,6 +19,7 @@ from core.lab.advice import advise
 from core.lab.cost_model import Prediction, at_context, best, by_place, curve
 
 EVERY = 2  # a number under every second K: 17 of them would touch
+_HEADROOM = 1.7  # over the curve, for the word at its best K, also in a low plot
 
 
 class PredictedSpeed:
@@ -100,7 +101,7 @@ class PredictedSpeed:
         self._beyond.setData(lookaheads[tried:], rates[tried:])
         self._mark(rates, best(found).lookahead if found else None)
         highest = float(rates.max()) if len(rates) else 0.0
-        top = self._top.fit(1.25 * highest)
+        top = self._top.fit(_HEADROOM * highest)
         self._plot.getViewBox().setYRange(0, top, padding=0)
 
     def _mark(self, rates: np.ndarray, top: int | None) -> None:
