@@ -19,8 +19,8 @@ from core.distillation.plan import (
     SpeedFigures,
 )
 from core.distillation.prompts import TrainingPrompt
-from core.lab.bench import predict
-from core.lab.step_costs import step_costs
+from core.lab.bench_figures import RoundSteps, predict
+from core.lab.step_costs import round_steps, step_costs
 from core.machine import describe_machine
 
 LOOKAHEADS = (1, 2, 3, 4)
@@ -58,6 +58,8 @@ def measure(
         step_costs(loaded.model, rows, should_stop=should_stop)
         for loaded, rows in ((target, ROWS), (draft, ROWS[:1]))
     ]
+    deepest = max(LOOKAHEADS)
+    in_round = round_steps(target.model, draft.model, deepest, should_stop)
     racer = Racer(target, draft, should_stop)
     for _ in racer.races(prompts[:1], LOOKAHEADS[:1], 8):
         pass  # warms caches and pools up
@@ -70,7 +72,8 @@ def measure(
     pairs = yield from _part(_TRIAL, 1, racer.races(prompts, (best,), tokens))
     if pairs is None or should_stop():
         return None
-    return _figures(pairs, tried, costs[0], costs[1][1], target.device)
+    steps = RoundSteps(costs[0], in_round)
+    return _figures(pairs, tried, steps, costs[1][1], target.device)
 
 
 def best_lookahead(tried: Sequence[LookaheadFigures]) -> int:
@@ -103,16 +106,16 @@ def _tried(lookahead: int, trial: Sequence[Pair]) -> LookaheadFigures:
 def _figures(
     pairs: list[Pair],
     tried: tuple[LookaheadFigures, ...],
-    target_ms: dict[int, float],
+    steps: RoundSteps,
     draft_ms: float,
     device: str,
 ) -> DraftFigures:
     kinds = dict.fromkeys(pair.kind for pair in pairs)
     return DraftFigures(
         lookahead=pairs[0].lookahead,
-        target_ms=target_ms[1],
+        target_ms=steps.target_ms[1],
         draft_ms=draft_ms,
-        speeds=tuple(_speed(_at(pairs, t), target_ms, draft_ms) for t in TEMPERATURES),
+        speeds=tuple(_speed(_at(pairs, t), steps) for t in TEMPERATURES),
         kinds=tuple(
             _kind([pair for pair in _at(pairs, t) if pair.kind == kind])
             for kind in kinds
@@ -123,15 +126,13 @@ def _figures(
     )
 
 
-def _speed(
-    pairs: list[Pair], target_ms: dict[int, float], draft_ms: float
-) -> SpeedFigures:
+def _speed(pairs: list[Pair], steps: RoundSteps) -> SpeedFigures:
     total = counts(pairs)
     return SpeedFigures(
         pairs[0].temperature,
         metrics.acceptance_rate(total),
         metrics.tokens_per_round(total),
-        predict([p.fast for p in pairs], [p.plain for p in pairs], target_ms, draft_ms),
+        predict([p.fast for p in pairs], [p.plain for p in pairs], steps),
         median_speedup(pairs),
     )
 
